@@ -1,0 +1,136 @@
+"""What an inference engine is to tierlock: options, launches, imports, observations, and the `Engine` protocol.
+
+- An engine is a *module* with the names of `Engine`; `registry.py` lists the modules.
+- Everything here is a pure value. An engine module reads its shipped option table and nothing else; the
+  caller does the HTTP (`read_back` is given a `get`).
+- A default that the engine computes (from the GPU, the model, the memory) is `Unknown` with that reason,
+  never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeAlias
+
+from governance.values import ABSENT, Absent, Effect, Json, Tree, Unknown, Value
+from governance.verdict import EffectiveValue, Finding
+
+FROM_CONFIG: Final = "config"
+FROM_GENERATION_CONFIG: Final = "generation_config.json of the model"
+FROM_GPU: Final = "depends on the GPU"
+
+Get: TypeAlias = Callable[[str], "Json | str | Unknown"]
+
+
+def from_engine_default(engine: str, version: str) -> str:
+    """The provenance of a value nobody set: `engine default (vllm 0.8.2)`."""
+    return f"engine default ({engine} {version})"
+
+
+def from_unknown(reason: str) -> str:
+    """The provenance of a value that cannot be had: `unknown: <why>`."""
+    return f"unknown: {reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One start option of an engine at one version.
+
+    `name` is the engine's own name with underscores (`max_model_len`); `flags` are the spellings its command
+    line takes, the long one first; `type` is one of bool, int, float, str, json, list, or a text of the
+    engine's own when it is none of these; `choices` is None when any value of the type is taken; `default` is
+    a JSON value, `ABSENT` when there is none (the option is off), or `Unknown` when the engine computes it;
+    `negation` is the flag that sets a boolean to false (`--no-enable-prefix-caching`).
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    env: str | None = None
+    type: str = "str"
+    choices: tuple[str, ...] | None = None
+    default: Value = ABSENT
+    negation: str | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionTable:
+    """Every option of one engine at one version; `version` is the version the table was read from."""
+
+    engine: str
+    version: str
+    options: Mapping[str, Option]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a server is started: the argument list, program first, and the environment variables to add."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """One value that shapes the output and that an imported source leaves open.
+
+    `key` names the tier and the key (`base: model.revision`); `suggestion` is what to write there.
+    """
+
+    key: str
+    reason: str
+    effect: Effect = Effect.OUTPUT
+    suggestion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a launch says, as tier trees without `kind`, and what it does not say."""
+
+    base: dict[str, Json] = field(default_factory=dict)
+    sampling: dict[str, Json] = field(default_factory=dict)
+    prompts: dict[str, Json] = field(default_factory=dict)
+    left_open: tuple[Open, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One value a running server reports; `source` is the request and the field it was read from."""
+
+    value: Value
+    source: str
+
+
+class Engine(Protocol):
+    """What each engine module provides. Keys of values are `temperature` or `engine.options.max_model_len`."""
+
+    NAME: str
+
+    def table(self, version: str) -> OptionTable | Unknown:
+        """The option table of `version`: exact, else of the nearest lower known version, else unknown.
+
+        The caller states the distance: compare `OptionTable.version` with `version`.
+        """
+
+    def sampling_defaults(
+        self, base: Tree, generation_config: Tree | Unknown | Absent
+    ) -> Mapping[str, EffectiveValue]:
+        """What the server uses for each decoding parameter that a request leaves out, by sampling key."""
+
+    def engine_values(self, base: Tree) -> Mapping[str, EffectiveValue]:
+        """Each engine value, declared or default, by its key path in the base config."""
+
+    def render(self, base: Tree, *, host: str, port: int, weights: str | None = None) -> Launch:
+        """The launch `base` asks for; `weights` is a local file or folder that stands in for `model.id`."""
+
+    def parse(self, argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
+        """The tiers a launch describes; `parse(render(base)).base` is `base` for what a launch can say."""
+
+    def observable(self, version: str) -> frozenset[str]:
+        """The keys `read_back` can see at `version`: `sampling.temperature`, `engine.options.max_model_len`."""
+
+    def read_back(self, get: Get) -> Mapping[str, Observed]:
+        """What the running server reports, by key; `get(path)` is the answer to a GET, or unknown."""
