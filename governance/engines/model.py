@@ -1,4 +1,4 @@
-"""What an inference engine is to tierlock: options, launches, imports, observations, and the `Engine` protocol.
+"""What an inference engine is to tierlock: its options, launches, imports and observations.
 
 - An engine is a *module* with the names of `Engine`; `registry.py` lists the modules.
 - Everything here is a pure value. An engine module reads its shipped option table and nothing else; the
@@ -105,7 +105,7 @@ class Observed:
 
 
 class Engine(Protocol):
-    """What each engine module provides. Keys of values are `temperature` or `engine.options.max_model_len`."""
+    """What each engine module provides."""
 
     NAME: str
 
@@ -118,10 +118,10 @@ class Engine(Protocol):
     def sampling_defaults(
         self, base: Tree, generation_config: Tree | Unknown | Absent
     ) -> Mapping[str, EffectiveValue]:
-        """What the server uses for each decoding parameter that a request leaves out, by sampling key."""
+        """What the server uses for each decoding parameter a request leaves out, by key (`temperature`)."""
 
     def engine_values(self, base: Tree) -> Mapping[str, EffectiveValue]:
-        """Each engine value, declared or default, by its key path in the base config."""
+        """Each engine value, declared or default, by its key path (`engine.options.max_model_len`)."""
 
     def render(self, base: Tree, *, host: str, port: int, weights: str | None = None) -> Launch:
         """The launch `base` asks for; `weights` is a local file or folder that stands in for `model.id`."""
@@ -130,7 +130,7 @@ class Engine(Protocol):
         """The tiers a launch describes; `parse(render(base)).base` is `base` for what a launch can say."""
 
     def observable(self, version: str) -> frozenset[str]:
-        """The keys `read_back` can see at `version`: `sampling.temperature`, `engine.options.max_model_len`."""
+        """The keys `read_back` can see: `sampling.temperature`, `engine.options.max_model_len`."""
 
     def read_back(self, get: Get) -> Mapping[str, Observed]:
         """What the running server reports, by key; `get(path)` is the answer to a GET, or unknown."""
