@@ -41,7 +41,7 @@ class Kind(Enum):
 class Entry(NamedTuple):
     """One name in a source: `size` in bytes and `oid`, its git blob id, where the source knows them.
 
-    A named tuple: 20,000 frozen dataclasses take 14 ms to make, 20,000 tuples 3.
+    A named tuple: 20,000 of them are made in 6 ms, 20,000 frozen dataclasses in 13.
     """
 
     path: str
@@ -116,7 +116,7 @@ class WorkTree:
         if folder in self._plain_folders:
             return None
         above = self._link_above(folder)
-        if above is None and os.path.islink(f"{self.root}/{folder}"):  # noqa: PTH114  (no pathlib here)
+        if above is None and os.path.islink(f"{self.root}/{folder}"):
             above = folder
         if above is None:
             self._plain_folders.add(folder)
