@@ -64,6 +64,7 @@ Penalty = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=SAFE)]
 Positive = Annotated[int, Field(ge=1, le=SAFE)]
 OrUnlimited = Annotated[int, Field(ge=-1, le=SAFE)]
+SafeInteger = Annotated[int, Field(ge=-SAFE, le=SAFE)]
 TokenId = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 Text = Annotated[str, Field(min_length=1)]
@@ -100,7 +101,7 @@ RelativePath = Annotated[str, Field(min_length=1, max_length=400, examples=["sys
 JsonValue = TypeAliasType(
     "JsonValue",
     Annotated[
-        "bool | int | Real | str | list[JsonValue] | dict[str, JsonValue]",
+        "bool | SafeInteger | Real | str | list[JsonValue] | dict[str, JsonValue]",
         Field(union_mode="left_to_right"),
     ],
 )
