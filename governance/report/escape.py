@@ -89,6 +89,14 @@ def jsonable(value: Value) -> Json:
     return [jsonable(item) for item in value]
 
 
+def short(digest: str) -> str:
+    """The first 12 hex digits of a digest; `sha256:` and the like keep their name; other text as it is."""
+    recipe, _, digits = digest.rpartition(":")
+    if len(digits) < 40 or not all(c in "0123456789abcdef" for c in digits):
+        return digest
+    return f"{recipe}:{digits[:12]}…" if recipe else digits[:12]
+
+
 def shorten(text: str, width: int) -> str:
     """`text` cut to `width` characters with its length named, so that nobody takes the part for the whole."""
     if len(text) <= width:

@@ -7,14 +7,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from governance.report.escape import compact, plain, shorten, show
+from governance.report.escape import compact, plain, short, shorten, show
 from governance.values import ABSENT, Unknown
 from governance.verdict import Change, Check, EffectiveValue, Finding, LayerState, Outcome, Report
 
 _SIGNS = {Outcome.PASS: "✅", Outcome.BLOCK: "❌", Outcome.UNDECIDED: "⚠️"}
-_ENTITIES = str.maketrans({char: f"&#{ord(char)};" for char in "&<>`*_[]|\\~@#!"})
+_ENTITIES = str.maketrans({char: f"&#{ord(char)};" for char in "&<>`*[]|\\~@#!"})
 _VALUE_WIDTH = 200
 
 
@@ -39,13 +40,23 @@ def text(user: str) -> str:
     """`user` text with nothing Markdown could act on; `backticked` names become code when they pair up."""
     pieces = plain(user).split("`")
     if len(pieces) % 2 == 0:
-        return "`".join(pieces).translate(_ENTITIES)
-    shown = [piece.translate(_ENTITIES) for piece in pieces]
-    return "".join(f"<code>{piece}</code>" if index % 2 else piece for index, piece in enumerate(shown))
+        return _inert("`".join(pieces))
+    return "".join(_code(piece) if index % 2 else _inert(piece) for index, piece in enumerate(pieces))
 
 
 def _code(user: str) -> str:
-    return f"<code>{plain(user).translate(_ENTITIES)}</code>" if user else ""
+    """`user` as a code span; as an element when a span could not hold it."""
+    shown = plain(user)
+    if not shown:
+        return ""
+    if shown.translate(_ENTITIES) == shown and shown == shown.strip():
+        return f"`{shown}`"
+    return f"<code>{_inert(shown)}</code>"
+
+
+def _inert(user: str) -> str:
+    """`user` with active characters as entities; an underscore inside a word is not active."""
+    return re.sub(r"(?<![^\W_])_|_(?![^\W_])", "&#95;", user.translate(_ENTITIES))
 
 
 def _heading(report: Report) -> str:
@@ -76,7 +87,7 @@ def _layer(layer: LayerState) -> Sequence[str]:
 def _side(side: str | Unknown | None) -> str:
     if side is None:
         return ""
-    return f"unknown: {text(side.reason)}" if isinstance(side, Unknown) else _code(side[:12])
+    return f"unknown: {text(side.reason)}" if isinstance(side, Unknown) else _code(short(side))
 
 
 def _change(change: Change) -> Sequence[str]:

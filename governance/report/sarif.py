@@ -112,10 +112,18 @@ def _location(path: str, line: int, column: int, width: int) -> Mapping[str, Any
     if line and column:
         region["startColumn"] = column
         region["endColumn"] = column + max(width, 1)
-    uri = quote(path.encode("utf-8", "surrogateescape") if path else _NO_FILE)
+    uri = quote(_bytes(path or _NO_FILE))
     return {
         "physicalLocation": {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}, "region": region}
     }
+
+
+def _bytes(path: str) -> bytes:
+    """The bytes of a file name; a name that no system gave is written with escapes."""
+    try:
+        return path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "backslashreplace")
 
 
 def _identity(*parts: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from governance.report.escape import cells, compact, pad, plain, shorten, show
+from governance.report.escape import cells, compact, pad, plain, short, shorten, show
 from governance.values import ABSENT, Effect, Unknown, Value
 from governance.verdict import Change, Check, EffectiveValue, Finding, LayerState, Outcome, Report, Severity
 
@@ -28,6 +28,7 @@ _COLOURS = {
 _OUTCOME_COLOUR = {Outcome.PASS: "good", Outcome.BLOCK: "bad", Outcome.UNDECIDED: "warn"}
 _VALUE_WIDTH = 60
 _KEY_WIDTH = 34
+_COLUMN = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +120,16 @@ def _layers(layers: Sequence[LayerState], style: Style) -> Iterator[str]:
 
 def _layer_line(layer: LayerState, style: Style) -> str:
     sides = [side for side in (layer.before, layer.after) if side is not None]
-    what = " → ".join(_digest(side, full=style.full) for side in sides)
+    what = " → ".join(_side(side, full=style.full) for side in sides)
     return f"{what}   {plain(layer.detail)}" if layer.detail else what
 
 
 def _grid(layers: Sequence[LayerState], style: Style) -> Iterator[str]:
     width = max(cells(layer.name) for layer in layers) + 3
-    for start in range(0, len(layers), 3):
+    columns = max(1, min(3, style.width // (width + 11)))
+    for start in range(0, len(layers), columns):
         row = ""
-        for layer in layers[start : start + 3]:
+        for layer in layers[start : start + columns]:
             word = layer.state.upper() if layer.state == "changed" else layer.state
             colour = {"changed": "bad", "unknown": "warn"}.get(layer.state, "good")
             row += f"  {pad(layer.name, width)}{style.paint(colour, word)}{' ' * (9 - len(word))}"
@@ -135,14 +137,10 @@ def _grid(layers: Sequence[LayerState], style: Style) -> Iterator[str]:
     yield ""
 
 
-def _digest(value: str | Unknown, *, full: bool) -> str:
-    """The first 12 hex digits of a digest; `sha256:` and the like keep their name."""
+def _side(value: str | Unknown, *, full: bool) -> str:
     if isinstance(value, Unknown):
         return f"unknown: {plain(value.reason)}"
-    recipe, _, digits = plain(value).rpartition(":")
-    if full or len(digits) < 40 or not all(c in "0123456789abcdef" for c in digits):
-        return plain(value)
-    return f"{recipe}:{digits[:12]}…" if recipe else digits[:12]
+    return plain(value) if full else plain(short(value))
 
 
 def _findings(findings: Sequence[Finding], style: Style) -> Iterator[str]:
@@ -208,22 +206,24 @@ def _change_rows(group: Sequence[Change], style: Style) -> Iterator[str]:
     keys = [plain(change.key) for change in group]
     key_width = min(max(cells(key) for key in keys), _KEY_WIDTH)
     pairs = [_pair(change.before, change.after) for change in group]
-    left = max(cells(before) for before, _ in pairs)
-    right = max(cells(after) for _, after in pairs)
-    fits = key_width + left + right + 10 <= style.width - 20
-    last = ""
-    for change, key, (before, after) in zip(group, keys, pairs, strict=True):
-        where = _provenance(change)
-        words = "same" if where and where == last and not change.path else where
-        if fits:
-            arrow = f"{pad(before, left)} → {pad(after, right)}"
-            yield f"  {pad(key, key_width)}  {arrow}   {words}".rstrip()
+    words = _provenances(group)
+    left, right = (max(cells(pair[side]) for pair in pairs) for side in (0, 1))
+    tabular = key_width + left + right + 11 + max(cells(word) for word in words) <= style.width
+    for change, key, (before, after), word in zip(group, keys, pairs, words, strict=True):
+        if tabular:
+            yield f"  {pad(key, key_width)}  {pad(before, left)} → {pad(after, right)}   {word}".rstrip()
         else:
             yield from _wrap(f"{before} → {after}", style.width, f"  {pad(key, key_width)}  ", "    ")
-            if words:
-                yield from _wrap(words, style.width, "    ", "    ")
-        last = where
+            yield from _wrap(word, style.width, "      ", "        ") if word else ()
         yield from _consequence(change, style)
+
+
+def _provenances(group: Sequence[Change]) -> list[str]:
+    """Where each value came from; `same` where it is the sentence of the line above."""
+    words = [_provenance(change) for change in group]
+    return [
+        "same" if word and word == above else word for word, above in zip(words, ["", *words], strict=False)
+    ]
 
 
 def _consequence(change: Change, style: Style) -> Iterator[str]:
@@ -264,7 +264,7 @@ def _values(values: Sequence[EffectiveValue], style: Style) -> Iterator[str]:
     keys = [plain(value.key) for value in values]
     shown = [shorten(show(value.value), _VALUE_WIDTH) for value in values]
     key_width = max(cells(key) for key in keys)
-    width = min(max(cells(text) for text in shown), 28)
+    width = min(max(cells(text) for text in shown), _COLUMN)
     for value, key, text in zip(values, keys, shown, strict=True):
         head, below = f"  {pad(key, key_width)}  {pad(text, width)}  ", " " * (key_width + 6)
         yield from (line.rstrip() for line in _wrap(plain(value.provenance), style.width, head, below))

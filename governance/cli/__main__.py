@@ -1,0 +1,7 @@
+"""`python -m governance.cli` is `tierlock`."""
+
+import sys
+
+from governance.cli.start import main
+
+sys.exit(main())

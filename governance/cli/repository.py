@@ -1,0 +1,102 @@
+"""Where the governed repository is, and which state of it is meant: work tree, index or a revision.
+
+- The root is the folder that holds `tierlock.yaml` (or `configs/`), here or above, never above the top
+  level of the git repository; `-C` names it outright. It may be a folder inside a monorepo.
+- The index and revisions are read by way of git from the top level, shown relative to the root.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from governance.adapters.files import Entry, FileSource, WorkTree
+from governance.errors import TierlockError, Unreadable
+
+SERVICES = "tierlock.yaml"
+GOVERNED = ("configs/base/", "configs/sampling/", "configs/prompts/", SERVICES)
+_CONFIGS = "configs"
+
+
+class Subtree:
+    """A folder of another source, seen as a source of its own: paths are relative to that folder."""
+
+    def __init__(self, source: FileSource, folder: str) -> None:
+        self.label = source.label
+        self._source = source
+        self._above = f"{folder}/"
+
+    def entries(self, prefix: str) -> Sequence[Entry]:
+        """Every entry at or below `prefix`, sorted by path; a link above the folder shows as itself."""
+        start = len(self._above)
+        return [
+            entry._replace(path=entry.path[start:]) if entry.path.startswith(self._above) else entry
+            for entry in self._source.entries(self._above + prefix)
+        ]
+
+    def read(self, path: str) -> bytes:
+        """The bytes of one regular file."""
+        return self._source.read(self._above + path)
+
+
+def find(given: str = "", *, here: str | None = None) -> str:
+    """The root: `given`, or the nearest folder at or above `here` with something to govern.
+
+    Outside of every such folder the top level of the git repository is meant (its index may hold what the
+    work tree lacks). Raises `Unreadable` when there is nothing at all.
+    """
+    if given:
+        return os.path.realpath(given)
+    start = at = os.path.realpath(here or ".")
+    while True:
+        if os.path.lexists(f"{at}/{SERVICES}") or os.path.isdir(f"{at}/{_CONFIGS}"):  # noqa: PTH112
+            return at
+        above = os.path.dirname(at)  # noqa: PTH120  (no pathlib: the hook comes through here)
+        if above == at or os.path.lexists(f"{at}/.git"):
+            break
+        at = above
+    return _top(start)
+
+
+def _top(start: str) -> str:
+    from governance.adapters.git import find_root
+
+    try:
+        return find_root(start)
+    except TierlockError as err:
+        raise Unreadable(
+            f"no `{SERVICES}` and no `{_CONFIGS}/` here or above", where=start, hint="tierlock init"
+        ) from err
+
+
+def source(root: str, *, staged: bool = False, rev: str = "") -> FileSource:
+    """The files of the repository at `root`: on disk, as staged, or at the revision `rev`."""
+    if not staged and not rev:
+        return WorkTree(root)
+    from governance.adapters.git import Git, IndexTree, RevisionTree, find_root
+
+    top = find_root(root)
+    folder = below(top, root)
+    scope = [f"{folder}/{part}" if folder else part for part in GOVERNED]
+    git = Git(top)
+    tree: FileSource = RevisionTree(git, rev, scope) if rev else IndexTree(git, scope)
+    return Subtree(tree, folder) if folder else tree
+
+
+def below(top: str, root: str) -> str:
+    """`root` relative to `top` with forward slashes; empty when they are one folder."""
+    relative = os.path.relpath(os.path.realpath(root), os.path.realpath(top)).replace(os.sep, "/")
+    return "" if relative == "." else relative
+
+
+def names(given: str = "") -> list[str]:
+    """The names of the services in the work tree; none when they cannot be read."""
+    from governance.tiers.reader import read_yaml
+
+    try:
+        data = WorkTree(find(given)).read(SERVICES)
+    except TierlockError:
+        return []
+    tree = read_yaml(data, SERVICES).tree
+    services = tree.get("services") if isinstance(tree, dict) else None
+    return sorted(services) if isinstance(services, dict) else []

@@ -1,0 +1,67 @@
+"""The fast door: what the console command calls first.
+
+- `tierlock check --staged` runs on every commit, and most commits touch no governed file. That case is
+  answered here, with one `git diff-index` and without importing click, pydantic, dataclasses or pathlib.
+- The door opens only when git says that something is staged and that none of it is governed. Nothing
+  staged (CI, an amended message), a ref that pre-commit names, an error of git, any other argument: on to
+  the full command, which looks for itself. The hook never passes by not looking.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+HOOK = ["check", "--staged"]
+_ROOT = "configs"
+_SERVICES = "tierlock.yaml"
+_ASKED_FOR_A_REF = ("PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF", "PRE_COMMIT_ORIGIN", "PRE_COMMIT_SOURCE")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code of `tierlock` called with `argv` (default: the process's own arguments)."""
+    args = sys.argv[1:] if argv is None else list(argv)
+    if args == HOOK:
+        others = _ungoverned_only()
+        if others:
+            files = "file is" if others == 1 else "files are"
+            sys.stdout.write(f"PASS  no governed file is staged ({others} other {files})\n")
+            return 0
+    from governance.cli.main import run
+
+    return run(args)
+
+
+def _ungoverned_only() -> int:
+    """How many files are staged, when none of them is governed; 0 whenever that is not certain."""
+    if any(name in os.environ for name in _ASKED_FOR_A_REF):
+        return 0
+    from governance.adapters.git import Git
+    from governance.errors import TierlockError
+
+    try:
+        moved = Git(".").staged()
+    except TierlockError:
+        return 0
+    return 0 if may_be_governed(change.path for change in moved) else len(moved)
+
+
+def may_be_governed(paths: Iterable[str]) -> bool:
+    """Whether any of `paths` could matter to `check`: in doubt, yes.
+
+    A folder `configs` or a `tierlock.yaml` counts at any depth and in any spelling, so that a repository
+    inside a monorepo and a twin that differs by case are looked at.
+    """
+    for path in paths:
+        lower = path.lower()
+        if _ROOT in lower.split("/") or lower.endswith(_SERVICES):
+            return True
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
