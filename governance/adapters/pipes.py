@@ -9,9 +9,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
 
 from governance.errors import MissingTool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 _PIECE = 1 << 16
 _SPAWN = hasattr(os, "posix_spawnp")

@@ -152,7 +152,8 @@ def test_odd_names_are_all_found_and_readable(repo: Repo) -> None:
     for tree in (RevisionTree(git, "HEAD"), IndexTree(git)):
         assert [entry.path for entry in tree.entries("configs/prompts/")] == expected
         assert {tree.read(path) for path in expected} == {b"a\n"}
-        assert [entry.path for entry in tree.entries("configs/prompts/-dash.yaml")] == ["configs/prompts/-dash.yaml"]
+        dash = "configs/prompts/-dash.yaml"
+        assert [entry.path for entry in tree.entries(dash)] == [dash]
     assert sorted(moved.path for moved in git.moved("HEAD~1", "HEAD")) == expected
 
 
