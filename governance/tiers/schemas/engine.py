@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from governance.tiers.schemas import forms
 from governance.tiers.schemas.engine_options import EngineOptions
 from governance.tiers.schemas.field import (
     Closed,
@@ -20,9 +21,7 @@ from governance.tiers.schemas.field import (
     absent,
 )
 
-OptionName = Annotated[
-    str, Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,99}$", examples=["disable-cascade-attn"])
-]
+OptionName = Annotated[str, Field(pattern=forms.OPTION.pattern)]
 
 
 class Engine(Closed):

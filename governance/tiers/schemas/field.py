@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType
 
+from governance.tiers.schemas import forms
 from governance.values import Effect
 
 OUTPUT = Effect.OUTPUT
@@ -68,35 +69,17 @@ SafeInteger = Annotated[int, Field(ge=-SAFE, le=SAFE)]
 TokenId = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 Text = Annotated[str, Field(min_length=1)]
-Line = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+:/-]{0,127}$")]
-# Names of configs, services, roles, people: letters and digits of any script, `_`; inside also `.` and `-`.
-Name = Annotated[
-    str,
-    Field(
-        max_length=100,
-        pattern=r"^[^\x00-/:-@\[-^`{-\xa0\u2000-\u206f\u3000][^\x00-,/:-@\[-^`{-\xa0\u2000-\u206f\u3000]*$",
-        examples=["smollm2-q4"],
-    ),
-]
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
-Digest = Annotated[
-    str, Field(pattern=r"^(sha256|blake3):[0-9a-f]{64}$", examples=["sha256:" + "0123456789abcdef" * 4])
-]
-Date = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$")]
-Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+!-]{0,63}$")]
-VersionRange = Annotated[
-    str,
-    Field(
-        pattern=r"^(==|>=|<=|>|<|!=|~=) ?[0-9][0-9A-Za-z.*]*(, ?(==|>=|<=|>|<|!=|~=) ?[0-9][0-9A-Za-z.*]*)*$",
-        examples=[">=535,<560"],
-    ),
-]
-EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,199}$")]
-SecretReference = Annotated[
-    str, Field(pattern=r"^env:[A-Za-z_][A-Za-z0-9_]{0,199}$", examples=["env:API_KEY"])
-]
-RelativePath = Annotated[str, Field(min_length=1, max_length=400, examples=["system.md"])]
+Line = Annotated[str, Field(pattern=forms.LINE.pattern, max_length=2000)]
+Word = Annotated[str, Field(pattern=forms.WORD.pattern)]
+Name = Annotated[str, Field(pattern=forms.NAME.pattern, max_length=100)]
+Identifier = Annotated[str, Field(pattern=forms.IDENTIFIER.pattern)]
+Digest = Annotated[str, Field(pattern=forms.DIGEST.pattern)]
+Date = Annotated[str, Field(pattern=forms.DATE.pattern)]
+Version = Annotated[str, Field(pattern=forms.VERSION.pattern)]
+VersionRange = Annotated[str, Field(pattern=forms.VERSION_RANGE.pattern)]
+EnvironmentName = Annotated[str, Field(pattern=forms.VARIABLE.pattern)]
+SecretReference = Annotated[str, Field(pattern=forms.SECRET.pattern)]
+RelativePath = Annotated[str, Field(min_length=1, max_length=400)]
 
 JsonValue = TypeAliasType(
     "JsonValue",

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from governance.tiers.schemas import forms
 from governance.tiers.schemas.field import (
     LATENCY,
     NONE,
@@ -27,7 +28,7 @@ from governance.tiers.schemas.field import (
     absent,
 )
 
-ComputeCapability = Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9][a-z]?$", examples=["8.9"])]
+ComputeCapability = Annotated[str, Field(pattern=forms.CAPABILITY.pattern)]
 
 
 class Mount(Closed):

@@ -13,6 +13,7 @@ from governance.tiers.schemas.field import (
     OrUnlimited,
     Positive,
     Probability,
+    RelativePath,
     Spec,
     Word,
     absent,
@@ -74,7 +75,7 @@ class CacheScales(Closed):
     """Scales of a quantised KV cache read from a file."""
 
     file: Annotated[
-        Annotated[str, Field(min_length=1, max_length=400)],
+        RelativePath,
         Spec("file of scales in the config's own folder", also=("quantization_param_path",)),
     ]
 

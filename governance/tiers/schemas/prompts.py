@@ -20,6 +20,7 @@ from governance.tiers.schemas.field import (
     JsonValue,
     Line,
     Positive,
+    RelativePath,
     Spec,
     Text,
     Word,
@@ -45,7 +46,7 @@ class Template(Closed):
     """The user message, made from variables."""
 
     file: Annotated[
-        Annotated[str, Field(min_length=1, max_length=400)],
+        RelativePath,
         Spec("file of the template", example="user.md.j2"),
     ] = absent()
     text: Annotated[Text, Spec("the template itself, where it is short")] = absent()
@@ -82,7 +83,7 @@ class FewShotFile(Closed):
     """Examples in a JSON Lines file, one per line."""
 
     file: Annotated[
-        Annotated[str, Field(min_length=1, max_length=400)],
+        RelativePath,
         Spec("file of the examples", example="few_shot.jsonl"),
     ]
     limit: Annotated[Positive, Spec("how many of them are used, from the first", unit="examples")] = absent()

@@ -6,16 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from governance.tiers.schemas import forms
 from governance.tiers.schemas.field import NONE, Closed, Date, Line, Name, Positive, Spec, absent
 
-PublicKey = Annotated[
-    str,
-    Field(
-        pattern=r"^(sk-)?(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521))(@openssh\.com)?"
-        r" [A-Za-z0-9+/]+=*( [^\x00-\x1f]*)?$",
-        examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI…"],
-    ),
-]
+PublicKey = Annotated[str, Field(pattern=forms.PUBLIC_KEY.pattern)]
 ForgeId = Annotated[int, Field(ge=1, le=2**53 - 1)]
 Approvals = Annotated[int, Field(ge=0, le=20)]
 

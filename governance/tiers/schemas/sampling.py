@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from governance.tiers.schemas import forms
 from governance.tiers.schemas.field import (
     LATENCY,
     NONE,
@@ -36,7 +37,7 @@ from governance.tiers.schemas.field import (
 Temperature = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
 RepetitionPenalty = Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)]
 Bias = Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
-TokenKey = Annotated[str, Field(pattern=r"^[0-9]{1,10}$", examples=["50256"])]
+TokenKey = Annotated[str, Field(pattern=forms.TOKEN_KEY.pattern)]
 DecodingKey = Literal[
     "temperature", "top_p", "top_k", "min_p", "typical_p", "top_n_sigma", "top_a", "epsilon_cutoff",
     "eta_cutoff", "repetition_penalty", "repetition_window", "presence_penalty", "frequency_penalty",

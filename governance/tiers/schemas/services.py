@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from governance.tiers.schemas import forms
 from governance.tiers.schemas.field import (
     LATENCY,
     NONE,
@@ -31,16 +32,11 @@ from governance.tiers.schemas.field import (
 )
 from governance.tiers.schemas.review import Review
 
-Url = Annotated[
-    str,
-    Field(
-        pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$", max_length=2000, examples=["http://127.0.0.1:8080/v1"]
-    ),
-]
-RuleCode = Annotated[str, Field(pattern=r"^TL[0-9]{3}$", examples=["TL301"])]
-ConfigReference = Annotated[
-    str, Field(pattern=r"^(base|sampling|prompts|service)/[^\s/\\]{1,100}$", examples=["sampling/factual"])
-]
+Url = Annotated[str, Field(pattern=forms.URL.pattern, max_length=2000)]
+RuleCode = Annotated[str, Field(pattern=forms.RULE.pattern)]
+ConfigReference = Annotated[str, Field(pattern=forms.CONFIG.pattern)]
+# A literal 1 would take true and 1.0 as well: Python finds them equal.
+FormatVersion = Annotated[int, Field(ge=1, le=1)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
@@ -172,7 +168,7 @@ class Rules(Closed):
 class Services(Closed):
     """tierlock.yaml."""
 
-    version: Annotated[Literal[1], Spec("version of this file's format", NONE)]
+    version: Annotated[FormatVersion, Spec("version of this file's format", NONE, example=1)]
     services: Annotated[dict[Name, Service], Spec("the services of this repository")] = absent()
     review: Annotated[Review, Spec("who must accept what", NONE)] = absent()
     profiles: Annotated[
