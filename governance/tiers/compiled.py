@@ -9,11 +9,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KINDS: Final = ("base", "sampling", "prompts", "services")
 _EXTENSION: Final = "pydantic_core._pydantic_core"
-_FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
+_FOLDER: Final = Path(__file__).with_name("schemas")
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +47,7 @@ def schema(kind: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=len(KINDS))
 def unordered(kind: str) -> tuple[tuple[str, ...], ...]:
-    """Where the lists of one kind lie whose order means nothing; `[]` stands for any item, `*` for any name."""
+    """Where the lists of one kind lie that are sets; `[]` stands for any item, `*` for any name."""
     return tuple(tuple(path) for path in _compiled()[kind]["unordered"])
 
 
@@ -66,17 +66,16 @@ def _compiled() -> dict[str, Any]:
 
 def _shipped(name: str) -> Any:
     parse: Callable[[bytes], Any] = core().from_json
-    with open(os.path.join(_FOLDER, name), "rb") as file:
-        return parse(file.read())
+    return parse((_FOLDER / name).read_bytes())
 
 
 def _extension_alone() -> ModuleType | None:
     package = PathFinder.find_spec("pydantic_core")
     for folder in (package and package.submodule_search_locations) or ():
         for suffix in EXTENSION_SUFFIXES:
-            path = os.path.join(folder, f"_pydantic_core{suffix}")
-            if os.path.isfile(path):
-                return _load_extension(path)
+            path = Path(folder, f"_pydantic_core{suffix}")
+            if path.is_file():
+                return _load_extension(str(path))
     return None
 
 

@@ -17,8 +17,8 @@ from governance.values import Effect, KeyPath
 class FieldSpec:
     """One key of one kind. `key` is generic: `[]` stands for any item, `*` for any name.
 
-    `type` and `range` are words (`a number or inherit`, `0 to 5`); `unit` is empty for bare numbers and names;
-    `also` lists what other tools call the same value.
+    `type` and `range` are words (`a number or inherit`, `0 to 5`); `unit` is empty for bare numbers and
+    names; `also` lists what other tools call the same value.
     """
 
     key: str

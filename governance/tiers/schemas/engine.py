@@ -21,7 +21,7 @@ from governance.tiers.schemas.field import (
     absent,
 )
 
-OptionName = Annotated[str, Field(pattern=forms.OPTION.pattern)]
+OptionName = Annotated[str, Field(pattern=forms.OPTION.pattern, max_length=100)]
 
 
 class Engine(Closed):

@@ -34,7 +34,7 @@ from governance.tiers.schemas.review import Review
 
 Url = Annotated[str, Field(pattern=forms.URL.pattern, max_length=2000)]
 RuleCode = Annotated[str, Field(pattern=forms.RULE.pattern)]
-ConfigReference = Annotated[str, Field(pattern=forms.CONFIG.pattern)]
+ConfigReference = Annotated[str, Field(pattern=forms.CONFIG.pattern, max_length=110)]
 # A literal 1 would take true and 1.0 as well: Python finds them equal.
 FormatVersion = Annotated[int, Field(ge=1, le=1)]
 Port = Annotated[int, Field(ge=1, le=65535)]
