@@ -83,6 +83,7 @@ def _shaped(key: str, value: Json) -> Json:
     if key not in _LISTS:
         return value
     items = list(value) if isinstance(value, (list, tuple)) else [value]
-    if key == "stop_token_ids" and all(isinstance(item, int) for item in items):
-        return sorted(set(items))
+    ids = {item for item in items if isinstance(item, int)}
+    if key == "stop_token_ids" and len(ids) == len(set(map(str, items))):
+        return sorted(ids)
     return items
