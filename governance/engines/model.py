@@ -38,10 +38,10 @@ class Option:
     """One start option of an engine at one version.
 
     `name` is the engine's own name with underscores (`max_model_len`); `flags` are the spellings its command
-    line takes, the long one first; `type` is one of bool, int, float, str, json, list, or a text of the
-    engine's own when it is none of these; `choices` is None when any value of the type is taken; `default` is
-    a JSON value, `ABSENT` when there is none (the option is off), or `Unknown` when the engine computes it;
-    `negation` is the flag that sets a boolean to false (`--no-enable-prefix-caching`).
+    line takes, the long one first; `type` is one of bool, int, float, number (int or float), str, json, list;
+    `choices` is None when any value of the type is taken; `default` is a JSON value, `ABSENT` when there is
+    none (the option is off), or `Unknown` when the engine computes it; `negation` is the flag that sets a
+    boolean to false (`--no-enable-prefix-caching`), `negations` are its other spellings (`-nkvo`).
     """
 
     name: str
@@ -52,6 +52,7 @@ class Option:
     default: Value = ABSENT
     negation: str | None = None
     help: str = ""
+    negations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Parser:
 
 
 def add_argument(
-    _evaluator: Evaluator, arguments: list[Any], keywords: dict[str, Any], scope: Scope
+    _evaluator: Evaluator, arguments: list[Any], keywords: dict[str, Any], _scope: Scope
 ) -> Unresolved:
     """Records one call; every parser and group of one run shares the recorder in `RECORDER`."""
     RECORDER.calls.append((arguments, keywords))

@@ -56,7 +56,12 @@ def entries(text: str) -> list[tuple[str, str]]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    if len(line) > COLUMN and line[COLUMN - 1] == " " and line[COLUMN] != " " and HEAD.match(line[:COLUMN].rstrip()):
+    if (
+        len(line) > COLUMN
+        and line[COLUMN - 1] == " "
+        and line[COLUMN] != " "
+        and HEAD.match(line[:COLUMN].rstrip())
+    ):
         return line[:COLUMN].rstrip(), line[COLUMN:].strip()
     return line.rstrip(), ""
 
@@ -159,7 +164,7 @@ def _stored(default: str | None, kind: str) -> dict[str, Any]:
         return {"default": int(first)}
     if kind == "float" and re.fullmatch(r"-?\d+\.\d+", first):
         return {"default": float(first)}
-    if " " in default and "," not in default or default.startswith("--"):
+    if (" " in default and "," not in default) or default.startswith("--"):
         return {"computed": f"same as {default}" if default.startswith("--") else default}
     return {} if default in {"none", "unused", "disabled"} else {"default": default}
 

@@ -57,8 +57,10 @@ def add_from_dataclass(
         said = metadata(statement.annotation, evaluator, inner)
         if said is None or said.get("no_cli") is True:
             continue
-        flag = said.get("cli_name") if isinstance(said.get("cli_name"), str) else "--" + name.replace("_", "-")
-        keywords = argument(evaluator, evaluator.hints(statement.annotation, inner), said)
+        flag = (
+            said.get("cli_name") if isinstance(said.get("cli_name"), str) else "--" + name.replace("_", "-")
+        )
+        keywords = argument(evaluator.hints(statement.annotation, inner), said)
         keywords["dest"] = name
         if isinstance(said.get("help"), str):
             keywords["help"] = said["help"]
@@ -71,9 +73,7 @@ def add_from_dataclass(
         commandline.RECORDER.calls.append((evaluator_call, keywords))
 
 
-def argument(
-    evaluator: Evaluator, hints: list[tuple[str, Any]], said: dict[str, Any]
-) -> dict[str, Any]:
+def argument(hints: list[tuple[str, Any]], said: dict[str, Any]) -> dict[str, Any]:
     """The argparse keywords SGLang derives from a field's type."""
     kinds = [kind for kind, _ in hints]
     keywords: dict[str, Any] = {}
@@ -93,7 +93,9 @@ def argument(
     elif parser is not None:
         keywords["type"] = parser if isinstance(parser, FunctionRef) else Unresolved(commandline.text(parser))
     else:
-        keywords["type"] = next((k for k in ("int", "float", "str") if k in kinds), "json" if "dict" in kinds else "str")
+        keywords["type"] = next(
+            (k for k in ("int", "float", "str") if k in kinds), "json" if "dict" in kinds else "str"
+        )
     if said.get("nargs"):
         keywords["nargs"] = said["nargs"]
     return keywords
@@ -179,7 +181,10 @@ def _parameters(evaluator: Evaluator, function: FunctionRef) -> dict[str, dict[s
 
 def _simple(hints: list[tuple[str, Any]]) -> str:
     kinds = [kind for kind, _ in hints]
-    return next((k for k in ("bool", "int", "float", "list", "str") if k in kinds), "json" if "dict" in kinds else "str")
+    return next(
+        (k for k in ("bool", "int", "float", "list", "str") if k in kinds),
+        "json" if "dict" in kinds else "str",
+    )
 
 
 def model_fields(evaluator: Evaluator, owner: ClassRef) -> dict[str, dict[str, Any]]:
@@ -217,7 +222,11 @@ def facts(evaluator: Evaluator) -> dict[str, Any]:
     found: dict[str, Any] = {}
     module = evaluator.module("sglang.srt.configs.model_config")
     owner = evaluator.module_name(module, "ModelConfig") if module else None
-    method = evaluator.class_attribute(owner, "get_default_sampling_params") if isinstance(owner, ClassRef) else None
+    method = (
+        evaluator.class_attribute(owner, "get_default_sampling_params")
+        if isinstance(owner, ClassRef)
+        else None
+    )
     if isinstance(method, FunctionRef):
         for statement in ast.walk(method.node):
             if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "available_params":

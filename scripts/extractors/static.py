@@ -40,7 +40,18 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
 }
 SAFE_METHODS = {
-    str: {"replace", "lower", "upper", "strip", "lstrip", "split", "format", "join", "startswith", "endswith"},
+    str: {
+        "replace",
+        "lower",
+        "upper",
+        "strip",
+        "lstrip",
+        "split",
+        "format",
+        "join",
+        "startswith",
+        "endswith",
+    },
     list: {"append", "remove", "extend", "copy", "sort", "index"},
     dict: {"keys", "values", "items", "get", "pop", "update", "copy", "setdefault"},
     set: {"add", "union", "discard", "copy"},
@@ -255,7 +266,9 @@ class Evaluator:
                 if name.startswith("_"):
                     continue
                 value = self.value(statement.value, Scope(owner.module))
-                if isinstance(statement.value, ast.Call) and ast.unparse(statement.value.func).endswith("auto"):
+                if isinstance(statement.value, ast.Call) and ast.unparse(statement.value.func).endswith(
+                    "auto"
+                ):
                     value = name.lower()
                 members.append(EnumMember(owner.name, name, value))
         return members
@@ -274,11 +287,7 @@ class Evaluator:
         node = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
         if node is None:
             return Unresolved(f"{owner.name}.{name}")
-        return self.field_default(node, Scope(current.module, self._class_names(current), current))
-
-    def _class_names(self, owner: ClassRef) -> dict[str, Any]:
-        """Names a class body may use without a prefix: its own constants, evaluated when plain."""
-        return {}
+        return self.field_default(node, Scope(current.module, {}, current))
 
     def fields(self, owner: ClassRef) -> dict[str, tuple[ClassRef, ast.AnnAssign]]:
         """Annotated fields, those of the bases first, as dataclasses and pydantic models order them."""
@@ -416,7 +425,9 @@ class Evaluator:
             case Module():
                 return self.module_name(owner, node.attr)
             case EnumMember():
-                return {"value": owner.value, "name": owner.name}.get(node.attr, Unresolved(ast.unparse(node)))
+                return {"value": owner.value, "name": owner.name}.get(
+                    node.attr, Unresolved(ast.unparse(node))
+                )
         return Unresolved(ast.unparse(node))
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Any:
@@ -523,7 +534,12 @@ class Evaluator:
             return Unresolved(ast.unparse(node)[:120])
 
     def _method(
-        self, func: ast.Attribute, arguments: list[Any], keywords: dict[str, Any], scope: Scope, node: ast.Call
+        self,
+        func: ast.Attribute,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        scope: Scope,
+        node: ast.Call,
     ) -> Any:
         if ast.unparse(func.value) == "super()" and scope.owner is not None:
             parents = list(self.lineage(scope.owner))[1:]
@@ -535,7 +551,9 @@ class Evaluator:
         if isinstance(owner, ClassRef):
             method = self.class_attribute(owner, func.attr)
             if isinstance(method, FunctionRef):
-                static = any(ast.unparse(d) == "staticmethod" for d in getattr(method.node, "decorator_list", []))
+                static = any(
+                    ast.unparse(d) == "staticmethod" for d in getattr(method.node, "decorator_list", [])
+                )
                 return self.call(method, arguments if static else [owner, *arguments], keywords)
             return Unresolved(ast.unparse(node)[:120])
         if isinstance(owner, Module):
@@ -543,7 +561,11 @@ class Evaluator:
             if isinstance(function, FunctionRef):
                 return self.call(function, arguments, keywords)
         if func.attr in SAFE_METHODS.get(type(owner), set()):
-            if any(isinstance(a, Unresolved) for a in arguments) and func.attr not in {"append", "pop", "get"}:
+            if any(isinstance(a, Unresolved) for a in arguments) and func.attr not in {
+                "append",
+                "pop",
+                "get",
+            }:
                 return Unresolved(ast.unparse(node)[:120])
             try:
                 return getattr(owner, func.attr)(*arguments)

@@ -36,7 +36,9 @@ def sampling(evaluator: Evaluator) -> dict[str, dict[str, Any]]:
         produced = evaluator.call(defaults, [], {})
         if isinstance(produced, dict):
             found.update(produced)
-    return {name: {"type": _kind(value), **commandline.stored(value)} for name, value in sorted(found.items())}
+    return {
+        name: {"type": _kind(value), **commandline.stored(value)} for name, value in sorted(found.items())
+    }
 
 
 def _kind(value: Any) -> str:
@@ -70,7 +72,9 @@ def _annotated(evaluator: Evaluator, made: FunctionRef) -> dict[str, dict[str, A
 
 def _dataclass(evaluator: Evaluator, owner: ClassRef) -> dict[str, dict[str, Any]]:
     return {
-        name: _option(evaluator, name, statement.annotation, statement.value, Scope(holder.module), negatable=False)
+        name: _option(
+            evaluator, name, statement.annotation, statement.value, Scope(holder.module), negatable=False
+        )
         for name, (holder, statement) in evaluator.fields(owner).items()
     }
 

@@ -8,6 +8,7 @@ Three eras: options declared call by call (up to 0.8.4), from `vllm/config.py` (
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 from typing import Any
 
 from extractors import commandline
@@ -27,7 +28,7 @@ def docs(owner: ClassRef) -> dict[str, str]:
     """The text under each field of a class: vLLM keeps its help there."""
     found = {}
     body = owner.node.body
-    for statement, following in zip(body, body[1:], strict=False):
+    for statement, following in pairwise(body):
         if (
             isinstance(statement, ast.AnnAssign)
             and isinstance(statement.target, ast.Name)
@@ -70,7 +71,10 @@ def kwargs_of_type(evaluator: Evaluator, hints: list[tuple[str, Any]]) -> dict[s
 
 
 def is_dataclass(owner: ClassRef) -> bool:
-    return any("dataclass" in ast.unparse(d) or ast.unparse(d).startswith("config") for d in owner.node.decorator_list)
+    return any(
+        "dataclass" in ast.unparse(d) or ast.unparse(d).startswith("config")
+        for d in owner.node.decorator_list
+    )
 
 
 def get_kwargs(
@@ -114,7 +118,7 @@ def evaluator_of(wheel: Wheel) -> Evaluator:
     )
 
 
-def options(wheel: Wheel, evaluator: Evaluator) -> dict[str, dict[str, Any]]:
+def options(evaluator: Evaluator) -> dict[str, dict[str, Any]]:
     """Every option of `vllm serve`, with the fields of its nested configs under dotted names."""
     commandline.RECORDER.calls.clear()
     for name in CLI_MODULES:
@@ -165,7 +169,11 @@ def environment(evaluator: Evaluator) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, node in table.items():
         declared = _declared_variable(reader, module, name)
-        value = reader.value(node.body, Scope(module)) if isinstance(node, ast.Lambda) else reader.value(node, Scope(module))
+        value = (
+            reader.value(node.body, Scope(module))
+            if isinstance(node, ast.Lambda)
+            else reader.value(node, Scope(module))
+        )
         entry: dict[str, Any] = {"type": declared.get("type", "str")}
         read = commandline.stored(value)
         entry.update(read if "default" in read else declared.get("stored", read))
@@ -275,7 +283,7 @@ def extract(wheel: Wheel) -> dict[str, Any]:
     """Everything this project wants to know about one version of vLLM."""
     evaluator = evaluator_of(wheel)
     return {
-        "options": options(wheel, evaluator),
+        "options": options(evaluator),
         "environment": environment(evaluator),
         "sampling": sampling(evaluator),
         "request": request_fields(evaluator),
