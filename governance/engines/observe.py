@@ -1,0 +1,299 @@
+"""What a running server really uses, and from where we know it.
+
+- HTTP first: what the server itself reports. What it does not report is read from its process, when that runs
+  on this host: its command line and variables, turned into values by the engine's own `parse`.
+- What neither shows is unknown with a reason. No value is filled in from the config it is compared with.
+- Nobody answers: `Unreachable`. Somebody answers who is no engine we know: `Unreachable` too, since nothing
+  can be judged. Another engine than the declared one is observed as what it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from types import ModuleType
+from typing import Final, Protocol, cast
+from urllib.parse import urlsplit
+
+from governance.adapters.processes import Program, behind_port, is_local
+from governance.engines import registry
+from governance.engines.keys import look, put
+from governance.engines.model import Engine, Observed
+from governance.errors import Unreachable
+from governance.values import ABSENT, Json, Tree, Unknown, Value
+
+FROM_PROCESS: Final = "process"
+# Paths that tell engines apart, in the order they are asked.
+PROBES: Final = (
+    "/v1/models",
+    "/props",
+    "/version",
+    "/server_info",
+    "/get_server_info",
+    "/info",
+    "/api/version",
+)
+
+
+class Http(Protocol):
+    """What asks the server: `adapters.http.Client` is one."""
+
+    def get(self, path: str) -> Json | str | Unknown:
+        """The answer to GET `path`; unknown when it is no 200. Raises `Unreachable`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """The engine behind an address; `version` is unknown where the engine does not say."""
+
+    engine: str
+    version: str | Unknown
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One look at one server.
+
+    `values` has keys as `resolve` has them (`sampling.top_k`, `engine.options.threads`); `identity` says what
+    else is known of the server: `build`, `model`, `weights` (the path, for a local digest), `chat_template`
+    (its text) and `chat_template_sha256`; `started_at` counts seconds since the epoch.
+    """
+
+    engine: str
+    version: str | Unknown
+    url: str
+    values: Mapping[str, Observed]
+    identity: Mapping[str, Observed] = field(default_factory=dict)
+    process: Program | Unknown | None = None
+
+    @property
+    def started_at(self) -> float | Unknown:
+        """When the server process started, in seconds since the epoch."""
+        if isinstance(self.process, Program):
+            return self.process.started_at
+        return self.process if self.process is not None else Unknown("the process was not looked for")
+
+
+def observe(
+    engine_name: str,
+    version: str,
+    url: str,
+    *,
+    http: Http,
+    process: Program | Unknown | None = None,
+) -> Observation:
+    """What the server at `url` uses. `engine_name` and `version` are the declared ones; empty: detect them.
+
+    `process` is the server's process (`process_behind`), or why it cannot be looked at. Raises `Unreachable`.
+    """
+    get = _remembering(http)
+    found = detect(get, url)
+    engine = registry.load(found.engine)
+    values = dict(engine.read_back(get))
+    values.setdefault("engine.name", Observed(found.engine, found.source))
+    if not _known(values.get("engine.version")):
+        values["engine.version"] = Observed(found.version, found.source)
+    seen = _version(values, version if engine_name in ("", found.engine) else "")
+    for key, observed in _from_process(engine, seen, process).items():
+        if not _known(values.get(key)):
+            values[key] = observed
+    told = values["engine.version"].value
+    identity = _identity(engine, get)
+    running = process if isinstance(process, Unknown) or _is_engine(engine, process) else _stranger(process)
+    return Observation(found.engine, told if isinstance(told, str) else seen, url, values, identity, running)
+
+
+def process_behind(url: str, *, variables: Callable[[str], bool] | None = None) -> Program | Unknown:
+    """The process of this host that serves `url`, or why it cannot be had.
+
+    Of its environment only engine variables are kept; `variables` widens or narrows them.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if not is_local(host):
+        return Unknown(f"`{host}` is another host: its processes cannot be seen from here")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return behind_port(port, wanted=variables or engine_variable)
+
+
+def engine_variable(name: str) -> bool:
+    """Whether an environment variable may shape an engine's output and holds no secret."""
+    if any(part in name for part in ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")):
+        return False
+    return any(name.startswith(prefix) for engine in registry.ENGINES for prefix in _variables(engine))
+
+
+def detect(get: Callable[[str], Json | str | Unknown], url: str = "") -> Detected:
+    """The engine that answers. Raises `Unreachable` when it is none that tierlock knows."""
+    answers = {path: get(path) for path in PROBES}
+    for rule in _RULES:
+        if (found := rule(answers)) is not None:
+            return found
+    said = "; ".join(f"{path}: {_short(answer)}" for path, answer in answers.items())
+    raise Unreachable(
+        "a server answers, and it is no engine tierlock knows",
+        where=url,
+        hint=f"check `endpoint.url`; the server said: {said}",
+    )
+
+
+def _llama_cpp(answers: Mapping[str, Value]) -> Detected | None:
+    props = answers["/props"]
+    if isinstance(props, Mapping) and "default_generation_settings" in props:
+        return Detected("llama.cpp", Unknown("named by /props build_info alone"), "GET /props")
+    return None
+
+
+def _vllm(answers: Mapping[str, Value]) -> Detected | None:
+    version = _text(answers["/version"], "version")
+    if version is not None and _owner(answers) in ("vllm", None):
+        return Detected("vllm", version, "GET /version")
+    return None
+
+
+def _sglang(answers: Mapping[str, Value]) -> Detected | None:
+    for path in ("/server_info", "/get_server_info"):
+        answer = answers[path]
+        if isinstance(answer, Mapping) and ("model_path" in answer or "attention_backend" in answer):
+            version = _text(answer, "version")
+            return Detected("sglang", version or Unknown("/server_info names no version"), f"GET {path}")
+    if _owner(answers) == "sglang":
+        return Detected("sglang", Unknown("/server_info did not answer"), "GET /v1/models owned_by")
+    return None
+
+
+def _tgi(answers: Mapping[str, Value]) -> Detected | None:
+    answer = answers["/info"]
+    if isinstance(answer, Mapping) and "max_total_tokens" in answer and "model_id" in answer:
+        return Detected("tgi", _text(answer, "version") or Unknown("/info names no version"), "GET /info")
+    return None
+
+
+def _ollama(answers: Mapping[str, Value]) -> Detected | None:
+    version = _text(answers["/api/version"], "version")
+    return Detected("ollama", version, "GET /api/version") if version is not None else None
+
+
+def _tensorrt_llm(answers: Mapping[str, Value]) -> Detected | None:
+    version = _text(answers["/version"], "version")
+    if version is not None and _owner(answers) == "tensorrt_llm":
+        return Detected("tensorrt-llm", version, "GET /version")
+    return None
+
+
+def _transformers(answers: Mapping[str, Value]) -> Detected | None:
+    """`transformers serve` has a model list and none of the other paths: what is left when all are asked."""
+    models = answers["/v1/models"]
+    others = [answer for path, answer in answers.items() if path != "/v1/models"]
+    if isinstance(models, Mapping) and "data" in models and all(isinstance(a, Unknown) for a in others):
+        reason = "transformers serve tells its version nowhere"
+        return Detected("transformers", Unknown(reason), "GET /v1/models, and no other engine's path answers")
+    return None
+
+
+_RULES: Final = (_llama_cpp, _tensorrt_llm, _vllm, _sglang, _tgi, _ollama, _transformers)
+
+
+def _owner(answers: Mapping[str, Value]) -> str | None:
+    models = answers["/v1/models"]
+    data = models.get("data") if isinstance(models, Mapping) else None
+    first = data[0] if isinstance(data, list) and data else None
+    return _text(first, "owned_by")
+
+
+def _text(answer: object, name: str) -> str | None:
+    value = answer.get(name) if isinstance(answer, Mapping) else None
+    return value if isinstance(value, str) and value else None
+
+
+def _short(answer: Value) -> str:
+    return answer.reason.rpartition(": ")[2] if isinstance(answer, Unknown) else "answered"
+
+
+def _remembering(http: Http) -> Callable[[str], Json | str | Unknown]:
+    """`http.get` that asks each path once."""
+    known: dict[str, Json | str | Unknown] = {}
+
+    def get(path: str) -> Json | str | Unknown:
+        if path not in known:
+            known[path] = http.get(path)
+        return known[path]
+
+    return get
+
+
+def _known(observed: Observed | None) -> bool:
+    return observed is not None and not isinstance(observed.value, Unknown)
+
+
+def _version(values: Mapping[str, Observed], declared: str) -> str | Unknown:
+    value = values["engine.version"].value
+    if isinstance(value, str):
+        return value
+    if declared:
+        return declared
+    return value if isinstance(value, Unknown) else Unknown("the server names no version")
+
+
+def _from_process(
+    engine: Engine, version: str | Unknown, process: Program | Unknown | None
+) -> dict[str, Observed]:
+    """Engine values by the server's own command line, with the defaults of its version."""
+    if not isinstance(process, Program) or isinstance(version, Unknown) or not _is_engine(engine, process):
+        return {}
+    hidden = isinstance(process.environment, Unknown)
+    environment = {} if isinstance(process.environment, Unknown) else process.environment
+    said = engine.parse(process.argv, environment).base
+    tree: dict[str, Json] = {**said}
+    put(tree, "engine.version", version)
+    found: dict[str, Observed] = {}
+    for key, value in engine.engine_values(tree).items():
+        declared = look(said, key) is not ABSENT
+        if hidden and not declared:
+            continue  # a variable we may not read could have set it
+        where = "command line or environment" if declared else f"nothing set there: {value.provenance}"
+        found[key] = Observed(value.value, f"{FROM_PROCESS} {process.pid}, {where}")
+    return found
+
+
+def _is_engine(engine: Engine, process: Program | None) -> bool:
+    """Whether the process is the engine itself and not a proxy in front of it."""
+    if process is None:
+        return False
+    programs = cast("tuple[str, ...]", getattr(engine, "PROGRAMS", ()))
+    names = {PurePosixPath(word).name for word in process.argv[:4]}
+    return any(program in names or program in process.argv[:4] for program in programs)
+
+
+def _stranger(process: Program | None) -> Unknown | None:
+    if process is None:
+        return None
+    name = PurePosixPath(process.argv[0]).name
+    return Unknown(
+        f"`{name}` listens on the port: a proxy, or the engine under a name tierlock does not know"
+    )
+
+
+def _identity(engine: Engine, get: Callable[[str], Json | str | Unknown]) -> dict[str, Observed]:
+    ask = cast("Callable[[object], dict[str, Observed]] | None", getattr(engine, "identity", None))
+    found = ask(get) if ask is not None else {}
+    template = found.get("chat_template")
+    if template is not None and isinstance(template.value, str):
+        digest = hashlib.sha256(template.value.encode()).hexdigest()
+        found["chat_template_sha256"] = Observed(f"sha256:{digest}", template.source)
+    return found
+
+
+def _variables(engine: str) -> tuple[str, ...]:
+    module: ModuleType = cast(ModuleType, registry.load(engine))
+    return cast("tuple[str, ...]", getattr(module, "VARIABLES", ()))
+
+
+def base_of(process: Program, engine: Engine) -> Tree:
+    """The base tier the process's command line and variables describe."""
+    environment = {} if isinstance(process.environment, Unknown) else process.environment
+    return engine.parse(process.argv, environment).base
