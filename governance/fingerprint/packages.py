@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from governance.verdict import Finding
 
 Form: TypeAlias = Literal["environment", "freeze", "lock"]
+FORMS: Final[dict[str, Form]] = {"environment": "environment", "freeze": "freeze", "lock": "lock"}
 
 _INSTALLER_FILES: Final = (
     b"/INSTALLER,",
@@ -352,9 +353,7 @@ def _package_json(package: Package) -> Tree:
 
 def from_json(value: Tree) -> Packages:
     """The packages that `to_json` wrote. Raises `KeyError`, `TypeError` or `ValueError` on anything else."""
-    form = value["form"]
-    if form != "environment" and form != "freeze" and form != "lock":
-        raise ValueError(f"form `{form}`")
+    form = FORMS[str(value["form"])]
     listed = _sequence(value["packages"])
     conda = _sequence(value.get("conda", []))
     packages = tuple(_package_from(_mapping(item)) for item in listed)
