@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,9 +19,16 @@ from governance.verdict import Report
 
 Command = Callable[..., Any]
 FORMATS = tuple(RENDERERS)
+COLOURS = ("auto", "always", "never")
 
 
-class FormatPath(click.ParamType):
+if TYPE_CHECKING:
+    _PairType = click.ParamType[tuple[str, str]]
+else:  # before click 8.2 the class takes no parameter
+    _PairType = click.ParamType
+
+
+class FormatPath(_PairType):
     """`FORMAT=PATH`, as in `sarif=tierlock.sarif`."""
 
     name = "FORMAT=PATH"
@@ -43,23 +50,36 @@ class FormatPath(click.ParamType):
 def reporting(function: Callable[..., Report]) -> Command:
     """`function` with the output options; it gets them as `output` and returns its report."""
 
-    @click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="Format on stdout.")
     @click.option(
-        "--write", "files", type=FormatPath(), multiple=True, help="Also write this file. Repeatable."
+        "--format", "report_format", type=click.Choice(FORMATS), default="text", help="Shown on stdout."
     )
-    @click.option("--colour", "--color", type=click.Choice(("auto", "always", "never")), default="auto")
+    @click.option(
+        "--write",
+        "report_files",
+        type=FormatPath(),
+        multiple=True,
+        help="Also written to a file. Repeatable.",
+    )
+    @click.option(
+        "--colour", "--color", "report_colour", type=click.Choice(COLOURS), default="auto", help="In text."
+    )
     @click.option("--show-content", is_flag=True, help="Show prompts and answers, not only that they differ.")
     @wraps(function)
     def call(
-        *, format_: str, files: tuple[tuple[str, str], ...], colour: str, show_content: bool, **given: Any
+        *,
+        report_format: str,
+        report_files: tuple[tuple[str, str], ...],
+        report_colour: str,
+        show_content: bool,
+        **given: Any,
     ) -> Finished:
         output = Output(
-            format=format_,
-            files=files,
-            colour=colour,
-            show_content=show_content,
+            format=report_format,
+            files=report_files,
+            colour=report_colour,
             exempted=bool(given.pop("exempted", False)),
             full=bool(given.pop("full", False)),
+            show_content=show_content,
         )
         return Finished(function(**given, output=output), output)
 
@@ -72,13 +92,11 @@ def root(function: Command) -> Command:
         "-C",
         "--root",
         type=click.Path(exists=True, file_okay=False),
-        default="",
-        show_default="the folder with tierlock.yaml, here or above",
-        help="The governed repository.",
+        help="The governed repository. Default: the folder with tierlock.yaml, here or above.",
     )(function)
 
 
-def service_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def service_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The services of this repository, for shell completion; none when it cannot be read."""
     from governance.cli.repository import names
 

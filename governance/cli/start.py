@@ -31,6 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             files = "file is" if others == 1 else "files are"
             sys.stdout.write(f"PASS  no governed file is staged ({others} other {files})\n")
             return 0
+        from governance.cli.judge import hook
+        from governance.cli.main import guarded
+
+        return guarded(hook)
     from governance.cli.main import run
 
     return run(args)

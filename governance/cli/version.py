@@ -10,6 +10,7 @@ from governance import __version__
 from governance.cli.options import reporting
 from governance.cli.output import Output
 from governance.tiers.canonical import SCHEME
+from governance.values import Json
 from governance.verdict import REPORT_SCHEMA, Check, Outcome, Report
 
 
@@ -24,6 +25,11 @@ def command(output: Output) -> Report:  # noqa: ARG001  every command gets it
       tierlock version --format json
     """
     python = ".".join(str(part) for part in sys.version_info[:3])
-    run = {"version": __version__, "python": python, "scheme": SCHEME, "report": REPORT_SCHEMA}
+    run: dict[str, Json] = {
+        "version": __version__,
+        "python": python,
+        "scheme": SCHEME,
+        "report": REPORT_SCHEMA,
+    }
     words = f"tierlock {__version__}, Python {python}, fingerprints {SCHEME}, reports {REPORT_SCHEMA}"
     return Report("version", checks=(Check("version", Outcome.PASS),), summary=words, run=run)

@@ -167,8 +167,9 @@ def _finding(finding: Finding, style: Style) -> Iterator[str]:
 
 
 def _excerpt(finding: Finding, style: Style) -> Iterator[str]:
-    """The source line with a caret under the marked part, then the hint; the hint alone without a line."""
-    if not finding.excerpt.strip():
+    """The source line with a caret under the marked part, then the hint; the hint alone when the part
+    is not in the line that the finding carries."""
+    if not finding.excerpt.strip() or finding.column > len(finding.excerpt) + 1:
         if finding.hint:
             yield from _wrap(plain(finding.hint), style.width, "    hint: ", "          ")
         return
@@ -214,7 +215,8 @@ def _change_rows(group: Sequence[Change], style: Style) -> Iterator[str]:
             yield f"  {pad(key, key_width)}  {pad(before, left)} → {pad(after, right)}   {word}".rstrip()
         else:
             yield from _wrap(f"{before} → {after}", style.width, f"  {pad(key, key_width)}  ", "    ")
-            yield from _wrap(word, style.width, "      ", "        ") if word else ()
+            origin = _provenance(change)
+            yield from _wrap(origin, style.width, "      ", "        ") if origin else ()
         yield from _consequence(change, style)
 
 

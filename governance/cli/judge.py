@@ -1,0 +1,89 @@
+"""`tierlock check` without the command line: which state, which files of it, and the verdict.
+
+- The hook comes through here without click, so nothing heavy is imported at the top.
+- `--staged` judges the commit being made. When only files were added or changed, those are judged, with
+  the services they belong to; a deletion, a link or a change of `tierlock.yaml` has every file judged, and
+  so has an index in which nothing is staged (CI, an amended message): what is committed is looked at then.
+- A ref that pre-commit hands over (pre-push, `--to-ref`) is judged whole: the content that is pushed, not
+  the work tree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from governance.adapters.files import FileSource
+from governance.cli.repository import GOVERNED, below, find, source
+from governance.errors import Usage
+from governance.verdict import Report
+
+PUSHED = "PRE_COMMIT_TO_REF"
+
+
+def hook() -> int:
+    """The exit code of `tierlock check --staged`, its report shown."""
+    from governance.cli.output import Finished, Output, deliver
+
+    report = judge(staged=True)
+    deliver(Finished(report, Output()))
+    return int(report.exit_code)
+
+
+def judge(
+    root: str = "",
+    *,
+    staged: bool = False,
+    rev: str = "",
+    paths: Sequence[str] = (),
+    cached: bool = True,
+) -> Report:
+    """The report on one state of the repository: the work tree, the index, or a revision.
+
+    `paths` (from the current folder) narrow it. Raises `Usage` when a path is not in the repository.
+    """
+    place = find(root)
+    if staged and os.environ.get(PUSHED):
+        staged, rev = False, os.environ[PUSHED]
+    tree = source(place, staged=staged, rev=rev)
+    only = inside(place, paths) if paths else _staged(place) if staged else None
+    return _judged(tree, only, cached=cached)
+
+
+def _judged(tree: FileSource, only: Sequence[str] | None, *, cached: bool) -> Report:
+    from datetime import date
+
+    from governance.tiers.check import check
+
+    today = date.today()
+    if not cached or only is not None:
+        return check(tree, today=today, only=only)
+    from governance.cli.remembered import remembered
+
+    return remembered(tree, today, lambda seen: check(seen, today=today, only=None))
+
+
+def inside(root: str, paths: Sequence[str]) -> list[str]:
+    """`paths` relative to `root`, forward slashes. A folder of configs means all that is in it."""
+    found = []
+    for path in paths:
+        relative = below(root, path)
+        if relative == ".." or relative.startswith("../"):
+            raise Usage(
+                f"`{path}` is not in the repository", where=path, hint="use -C for another repository"
+            )
+        found.append(relative)
+    return found
+
+
+def _staged(root: str) -> list[str] | None:
+    """The governed paths that the commit adds or changes; None when all files have to be looked at."""
+    from governance.adapters.git import Git, find_root
+
+    top = find_root(root)
+    folder = below(top, root)
+    above = f"{folder}/" if folder else ""
+    moved = Git(top).staged(*(f"{above}{part}" for part in GOVERNED))
+    paths = [change.path.removeprefix(above) for change in moved]
+    plain = all(change.status in "AM" and change.after_mode.startswith("100") for change in moved)
+    return paths if paths and plain and GOVERNED[-1] not in paths else None
