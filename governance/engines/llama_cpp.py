@@ -20,7 +20,7 @@ from governance.values import Absent, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 
 NAME: Final = llama_cpp_values.NAME
-# What the server's process is called, and which of its variables may shape an answer.
+# What the server's process is called.
 PROGRAMS: Final = (
     "llama-server",
     "llama-server-vulkan",
@@ -28,7 +28,6 @@ PROGRAMS: Final = (
     "llama-server-rocm",
     "llamafile",
 )
-VARIABLES: Final = ("LLAMA_ARG_", "GGML_", "OMP_", "GOMP_", "OPENBLAS_", "CUDA_", "HIP_", "ROCR_", "VK_")
 
 
 def table(version: str) -> OptionTable | Unknown:

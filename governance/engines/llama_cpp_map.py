@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from governance.values import ABSENT
+from governance.values import ABSENT, Absent, Json
 
 # Keys of the base tier and the flag each is.
 BOUND: Final[dict[str, str]] = {
@@ -63,6 +63,9 @@ BOUND: Final[dict[str, str]] = {
     "model.projector.file": "--mmproj",
     "model.projector.offload": "--mmproj-offload",
 }
+
+# Keys of the base tier that are defaults of a decoding parameter: resolved as that parameter, not twice.
+DRAWN: Final = frozenset({"engine.options.seed", "engine.options.default_max_tokens"})
 
 # Handled by code: the length of one sequence and the number of them, the KV cache, the model, its adapters.
 CONTEXT: Final = "--ctx-size"
@@ -125,7 +128,7 @@ SAMPLING: Final[dict[str, tuple[str, str]]] = {
 }
 
 # What a request may set and no flag does, with what holds when it does not.
-REQUEST_ONLY: Final[dict[str, object]] = {
+REQUEST_ONLY: Final[dict[str, Json | Absent]] = {
     "n": 1,
     "stop": [],
     "logit_bias": {},

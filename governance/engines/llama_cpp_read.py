@@ -1,7 +1,7 @@
 """What a running llama-server reports about itself over HTTP.
 
-Measured on builds b10434 and b11549: `/props` has every sampling default, the context of one slot, the number
-of slots, the weights' file, type and chat template, and the commit. The type of the KV cache, flash attention,
+Measured on builds b10434 and b11549: `/props` has every sampling default, the context of one slot, the
+number of slots, the weights' file, type and chat template, and the commit. KV cache type, flash attention,
 threads, batch sizes and prompt caching are in none of `/props`, `/slots`, `/v1/models`, `/metrics` and
 `/lora-adapters`: only the process itself shows them (`observe.py`).
 """
@@ -25,8 +25,6 @@ OBSERVABLE: Final = frozenset(
         *(f"sampling.{key}" for key, (_, field) in SAMPLING.items() if field),
         "engine.options.max_model_len",
         "engine.options.max_num_seqs",
-        "engine.options.default_max_tokens",
-        "engine.options.seed",
         "engine.options.served_model_name",
         "engine.commit",
         "engine.version",
@@ -44,9 +42,7 @@ def read_back(get: Get) -> dict[str, Observed]:
     found = {f"sampling.{key}": _sampling(props, field) for key, (_, field) in SAMPLING.items() if field}
     found["engine.options.max_model_len"] = _field(props, "default_generation_settings.n_ctx")
     found["engine.options.max_num_seqs"] = _field(props, "total_slots")
-    found["engine.options.default_max_tokens"] = found["sampling.max_tokens"]
-    found["engine.options.seed"] = found["sampling.seed"]
-    found["engine.options.served_model_name"] = _field(props, "model_alias")
+    found["engine.options.served_model_name"] = _names(props, get("/v1/models"))
     found |= _build(props)
     kind = _field(props, "model_ftype")
     found["precision.weights.type"] = Observed(quantisation(kind.value), kind.source)
@@ -103,6 +99,18 @@ def _field(props: Mapping[str, Json], path: str) -> Observed:
     value = look(props, path)
     where = f"GET /props {path}"
     return Observed(Unknown(f"`{path}` is not in /props") if value is ABSENT else value, where)
+
+
+def _names(props: Mapping[str, Json], models: Json | Unknown) -> Observed:
+    """The aliases, sorted as the server keeps them; absent when it goes by the path of its weights."""
+    where = "GET /v1/models data[0].aliases"
+    data = models.get("data") if isinstance(models, Mapping) else None
+    first = data[0] if isinstance(data, list) and data and isinstance(data[0], Mapping) else {}
+    found = first.get("aliases")
+    if not isinstance(found, list):
+        return Observed(Unknown("`data[0].aliases` is not in /v1/models"), where)
+    names = sorted(str(name) for name in found if name and name != props.get("model_path"))
+    return Observed(names[0] if len(names) == 1 else names or ABSENT, where)
 
 
 def _build(props: Mapping[str, Json]) -> dict[str, Observed]:

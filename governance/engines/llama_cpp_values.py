@@ -21,6 +21,7 @@ from governance.engines.llama_cpp_map import (
     CACHE_KEYS,
     CACHE_VALUES,
     CONTEXT,
+    DRAWN,
     FROM_MODEL,
     LATENCY,
     METADATA,
@@ -39,6 +40,7 @@ from governance.engines.model import (
     Option,
     OptionTable,
     from_engine_default,
+    from_request_default,
     from_unknown,
 )
 from governance.values import ABSENT, Absent, Effect, Json, Tree, Unknown, Value
@@ -107,7 +109,7 @@ def engine_values(base: Tree, table: OptionTable | Unknown) -> dict[str, Effecti
     said = settings(base, flags)
     found = {value.key: value for value in (*_sequences(base, flags, said), *_cache(base, flags, said))}
     for key, flag in BOUND.items():
-        option = flags.find(flag)
+        option = flags.find(flag) if key not in DRAWN else None
         if option is not None and (value := _bound(key, option, said, flags, base)) is not None:
             found[key] = value
     found |= {value.key: value for value in _extras(flags, said)}
@@ -132,7 +134,7 @@ def sampling_defaults(
         if option is not None:
             found[key] = _sampling_default(key, option, said, generation_config, table)
     for key, default in REQUEST_ONLY.items():
-        found[key] = EffectiveValue(key, default, provenance=from_engine_default(NAME, table.version))  # type: ignore[arg-type]
+        found[key] = EffectiveValue(key, default, provenance=from_request_default(NAME, table.version))
     return found
 
 
@@ -297,6 +299,8 @@ def _bound(
     given = said.get(option.name)
     if given is not None:
         value = from_engine(key, given.value)
+        if isinstance(value, list) and key == "engine.options.served_model_name":
+            value = sorted(str(name) for name in value)
         source: Value = look(base, key)
         if isinstance(value, Unknown):
             return EffectiveValue(key, value, source, from_unknown(value.reason))

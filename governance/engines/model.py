@@ -19,6 +19,8 @@ from governance.verdict import EffectiveValue, Finding
 FROM_CONFIG: Final = "config"
 FROM_GENERATION_CONFIG: Final = "generation_config.json of the model"
 FROM_GPU: Final = "depends on the GPU"
+REQUEST_DEFAULT: Final = "request default"
+FROM_MODEL: Final = "depends on the model"
 
 Get: TypeAlias = Callable[[str], "Json | str | Unknown"]
 
@@ -26,6 +28,11 @@ Get: TypeAlias = Callable[[str], "Json | str | Unknown"]
 def from_engine_default(engine: str, version: str) -> str:
     """The provenance of a value nobody set: `engine default (vllm 0.8.2)`."""
     return f"engine default ({engine} {version})"
+
+
+def from_request_default(engine: str, version: str) -> str:
+    """The provenance of a value no launch can set: `request default (llama.cpp b10434)`."""
+    return f"{REQUEST_DEFAULT} ({engine} {version})"
 
 
 def from_unknown(reason: str) -> str:
@@ -41,7 +48,8 @@ class Option:
     line takes, the long one first; `type` is one of bool, int, float, number (int or float), str, json, list;
     `choices` is None when any value of the type is taken; `default` is a JSON value, `ABSENT` when there is
     none (the option is off), or `Unknown` when the engine computes it; `negation` is the flag that sets a
-    boolean to false (`--no-enable-prefix-caching`), `negations` are its other spellings (`-nkvo`).
+    boolean to false (`--no-enable-prefix-caching`), `negations` are its other spellings (`-nkvo`);
+    `repeats` says that a list is given as the flag once per item.
     """
 
     name: str
@@ -53,6 +61,7 @@ class Option:
     negation: str | None = None
     help: str = ""
     negations: tuple[str, ...] = ()
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

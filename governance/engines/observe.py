@@ -10,19 +10,20 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import PurePosixPath
-from types import ModuleType
 from typing import Final, Protocol, cast
 from urllib.parse import urlsplit
 
 from governance.adapters.processes import Program, behind_port, is_local
-from governance.engines import registry
+from governance.engines import registry, tables
 from governance.engines.keys import look, put
-from governance.engines.model import Engine, Observed
+from governance.engines.model import FROM_CONFIG, REQUEST_DEFAULT, Engine, Observed
 from governance.errors import Unreachable
-from governance.values import ABSENT, Json, Tree, Unknown, Value
+from governance.values import ABSENT, Json, Unknown, Value
 
 FROM_PROCESS: Final = "process"
 # Paths that tell engines apart, in the order they are asked.
@@ -35,6 +36,13 @@ PROBES: Final = (
     "/info",
     "/api/version",
 )
+_PREFIXES: Final = (
+    *("LLAMA_ARG_", "GGML_", "VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "TLLM_", "OLLAMA_", "FLASHINFER_"),
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "CUDA_", "CUBLAS_", "NVIDIA_", "NCCL_", "HIP_", "ROCR_"),
+    *("TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "TRITON_", "HF_HUB_OFFLINE", "TRANSFORMERS_", "VK_"),
+    *("PREFIX_CACHING", "ATTENTION", "PREFILL_CHUNKING", "DISABLE_"),
+)
+_SECRET: Final = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
 
 class Http(Protocol):
@@ -107,24 +115,24 @@ def observe(
     return Observation(found.engine, told if isinstance(told, str) else seen, url, values, identity, running)
 
 
-def process_behind(url: str, *, variables: Callable[[str], bool] | None = None) -> Program | Unknown:
+def process_behind(url: str) -> Program | Unknown:
     """The process of this host that serves `url`, or why it cannot be had.
 
-    Of its environment only engine variables are kept; `variables` widens or narrows them.
+    Of its environment only variables that may shape an answer are kept (`engine_variable`).
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
     if not is_local(host):
         return Unknown(f"`{host}` is another host: its processes cannot be seen from here")
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    return behind_port(port, wanted=variables or engine_variable)
+    return behind_port(port, wanted=engine_variable)
 
 
 def engine_variable(name: str) -> bool:
     """Whether an environment variable may shape an engine's output and holds no secret."""
-    if any(part in name for part in ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")):
+    if _SECRET.search(name):
         return False
-    return any(name.startswith(prefix) for engine in registry.ENGINES for prefix in _variables(engine))
+    return name.startswith(_PREFIXES) or name in _tgi_variables()
 
 
 def detect(get: Callable[[str], Json | str | Unknown], url: str = "") -> Detected:
@@ -251,8 +259,12 @@ def _from_process(
     tree: dict[str, Json] = {**said}
     put(tree, "engine.version", version)
     found: dict[str, Observed] = {}
-    for key, value in engine.engine_values(tree).items():
-        declared = look(said, key) is not ABSENT
+    unseen = Unknown("the process does not show the model's files")
+    drawn = {f"sampling.{key}": value for key, value in engine.sampling_defaults(tree, unseen).items()}
+    for key, value in {**engine.engine_values(tree), **drawn}.items():
+        if isinstance(value.value, Unknown) or value.provenance.startswith(REQUEST_DEFAULT):
+            continue
+        declared = look(said, key) is not ABSENT or value.provenance == FROM_CONFIG
         if hidden and not declared:
             continue  # a variable we may not read could have set it
         where = "command line or environment" if declared else f"nothing set there: {value.provenance}"
@@ -288,12 +300,11 @@ def _identity(engine: Engine, get: Callable[[str], Json | str | Unknown]) -> dic
     return found
 
 
-def _variables(engine: str) -> tuple[str, ...]:
-    module: ModuleType = cast(ModuleType, registry.load(engine))
-    return cast("tuple[str, ...]", getattr(module, "VARIABLES", ()))
-
-
-def base_of(process: Program, engine: Engine) -> Tree:
-    """The base tier the process's command line and variables describe."""
-    environment = {} if isinstance(process.environment, Unknown) else process.environment
-    return engine.parse(process.argv, environment).base
+@lru_cache(maxsize=1)
+def _tgi_variables() -> frozenset[str]:
+    """The launcher of TGI reads every option from a variable of the option's name, without a prefix."""
+    newest = tables.versions("tgi")
+    found = tables.table("tgi", newest[-1]) if newest else Unknown("no table")
+    if isinstance(found, Unknown):
+        return frozenset()
+    return frozenset(option.env for option in found.options.values() if option.env)

@@ -68,8 +68,8 @@ def pinned(sampling: Tree) -> frozenset[str]:
 
 
 def effective_tree(values: Iterable[EffectiveValue]) -> dict[str, Json | Unknown]:
-    """The values by key: what the `effective` layer digests. An absent value is null."""
-    return {v.key: None if v.value is ABSENT else v.value for v in values}
+    """The values by key: what the `effective` layer digests. An absent value has no key."""
+    return {value.key: value.value for value in values if value.value is not ABSENT}
 
 
 def project(values: Iterable[EffectiveValue], keys: Collection[str]) -> tuple[EffectiveValue, ...]:
@@ -82,6 +82,13 @@ def effect_of(key: str) -> Effect:
     tier, path = _path(key)
     found = spec(tier, path)
     return found.effect if found is not None else Effect.OUTPUT
+
+
+def reason_of(key: str) -> str:
+    """One line on what a key does to the answers; empty where the schema says nothing."""
+    tier, path = _path(key)
+    found = spec(tier, path)
+    return found.reason if found is not None else ""
 
 
 def _path(key: str) -> tuple[str, KeyPath]:
