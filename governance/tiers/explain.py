@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from governance.tiers import hints
 from governance.tiers.faults import token
+from governance.tiers.fields import spec
 from governance.tiers.schemas import forms
 from governance.tiers.wording import range_words, type_words
 from governance.values import Json, KeyPath, key_text
@@ -74,7 +75,7 @@ class _Walk:
         if kind == "str" and isinstance(value, str):
             return _text(schema, value, path)
         if kind in ("int", "float") and isinstance(value, int | float):
-            return _number(schema, value, path)
+            return _number(self._kind, schema, value, path)
         return []
 
     def _mapping(self, schema: Mapping[str, Any], value: Mapping[str, Json], path: KeyPath) -> list[Flaw]:
@@ -147,9 +148,7 @@ class _Walk:
         message = f"`{key_text(path) or 'the file'}` is {_shown(value)}, and must be {wanted}"
         choices = [self._resolved(each) for each in schema.get("choices", [schema])]
         kinds = {each["type"] for each in choices}
-        texts = kinds & {"str", "literal"} and isinstance(value, bool | int | float)
-        numbers = not kinds.isdisjoint({"int", "float"})
-        quote = bool(texts) and ("str" in kinds or not numbers)
+        quote = isinstance(value, bool | int | float) and any(_would_fit(each, value) for each in choices)
         secret = any(each.get("pattern") in SECRET_FORMS for each in choices)
         return Flaw(path, "TL102", message, _type_hint(kinds, value), quote=quote, secret=secret)
 
@@ -172,6 +171,13 @@ def _same_type(kind: str, value: Json) -> bool:
     if isinstance(value, list):
         return kind == "list"
     return kind in ("typed-dict", "dict")
+
+
+def _would_fit(schema: Mapping[str, Any], value: float) -> bool:
+    """Whether the scalar `value`, quoted, would be right."""
+    if schema["type"] == "literal":
+        return str(value) in schema["expected"]
+    return schema["type"] == "str" and re.fullmatch(schema.get("pattern", ".*"), str(value)) is not None
 
 
 def _shown(value: Json) -> str:
@@ -231,7 +237,7 @@ def _text(schema: Mapping[str, Any], value: str, path: KeyPath) -> list[Flaw]:
     return []
 
 
-def _number(schema: Mapping[str, Any], value: float, path: KeyPath) -> list[Flaw]:
+def _number(kind: str, schema: Mapping[str, Any], value: float, path: KeyPath) -> list[Flaw]:
     low, over, high = schema.get("ge"), schema.get("gt"), schema.get("le")
     finite = value == value and value not in (float("inf"), float("-inf"))
     inside = (
@@ -240,4 +246,6 @@ def _number(schema: Mapping[str, Any], value: float, path: KeyPath) -> list[Flaw
     if finite and inside:
         return []
     allowed = range_words(schema) or "a finite number of at most 53 bits"
-    return [Flaw(path, "TL104", f"`{key_text(path)}` is {_shown(value)}, allowed is {allowed}")]
+    known = spec(kind, path)
+    hint = known.reason if known else ""
+    return [Flaw(path, "TL104", f"`{key_text(path)}` is {_shown(value)}, allowed is {allowed}", hint)]

@@ -24,7 +24,8 @@ def findings(kind: str, schema: Mapping[str, Any], reading: Reading) -> tuple[Fi
 
 
 def _finding(flaw: Flaw, reading: Reading) -> Finding:
-    finding = finding_at(reading, flaw.code, flaw.message, flaw.path, hint=flaw.hint, on_key=flaw.on_key)
+    on_key = flaw.on_key or flaw.code == "TL107"  # a value that is not there has no place of its own
+    finding = finding_at(reading, flaw.code, flaw.message, flaw.path, hint=flaw.hint, on_key=on_key)
     if flaw.secret:
         return replace(finding, excerpt="", width=0)
     if flaw.quote and finding.excerpt:

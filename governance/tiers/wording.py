@@ -80,7 +80,9 @@ def _length_words(schema: Mapping[str, Any]) -> str:
 
 def either(words: list[str]) -> str:
     """`a`, `a or b`, `a, b or c`, each once."""
-    unique = list(dict.fromkeys(words))
+    bool_words = _TYPES["bool"]
+    parts = [part for each in words for part in (each.split(" or ") if each == bool_words else [each])]
+    unique = list(dict.fromkeys(parts))
     if len(unique) == 1:
         return unique[0]
     return f"{', '.join(unique[:-1])} or {unique[-1]}"
