@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -129,6 +129,7 @@ def _option(name: str, entry: Mapping[str, Any], text: str) -> Option:
         negation=entry.get("negation"),
         help=text,
         negations=tuple(entry.get("negations", ())),
+        repeats=entry.get("repeats", False),
     )
 
 
@@ -152,6 +153,34 @@ def table(engine: str, version: str) -> OptionTable | Unknown:
     """The option table of `version`: exact, else that of the nearest lower version, else unknown."""
     found = nearest(engine, version)
     return found if isinstance(found, Unknown) else _table(engine, found)
+
+
+@lru_cache(maxsize=8)
+def every_option(engine: str) -> OptionTable:
+    """Every option of every version that was read, the newest meaning and all choices of each.
+
+    For a launch whose version nobody says. `OptionTable.version` is the newest version.
+    """
+    found: dict[str, Option] = {}
+    choices: dict[str, dict[str, None] | None] = {}
+    for version in versions(engine):
+        for name, option in _table(engine, version).options.items():
+            known = choices.setdefault(name, {})
+            choices[name] = (
+                None
+                if option.choices is None or known is None
+                else {**known, **dict.fromkeys(option.choices)}
+            )
+            found[name] = replace(
+                option,
+                flags=tuple(dict.fromkeys((*option.flags, *(found[name].flags if name in found else ())))),
+            )
+    options = {
+        name: replace(option, choices=tuple(merged) if (merged := choices[name]) else None)
+        for name, option in found.items()
+    }
+    newest = versions(engine)[-1:] or ("",)
+    return OptionTable(engine, newest[0], options, _source_text(engine, newest[0]))
 
 
 def defaults(engine: str, version: str, name: TableName) -> Mapping[str, Value] | Unknown:

@@ -50,6 +50,8 @@ def record(arguments: list[Any], keywords: dict[str, Any]) -> tuple[str, dict[st
     found["type"] = kind
     if kind == "bool" and text(keywords.get("action")).endswith("BooleanOptionalAction"):
         found["negation"] = "--no-" + long[0].lstrip("-")
+    if text(keywords.get("action")) in {"append", "extend"} and "nargs" not in keywords:
+        found["repeats"] = True
     choices = choices_of(keywords.get("choices"))
     if choices is not None:
         found["choices"] = choices
@@ -101,8 +103,8 @@ def choices_of(value: Any) -> list[str] | None:
     items = [plain(v) for v in value]
     if any(isinstance(v, Unresolved) for v in items):
         return None
-    named = [str(v) for v in items if v is not None]
-    return sorted(named) if isinstance(value, set) else named
+    named = list(dict.fromkeys(str(v) for v in items if v is not None))
+    return (sorted(named) if isinstance(value, set) else named) or None
 
 
 def plain(value: Any) -> Any:

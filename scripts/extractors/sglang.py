@@ -217,9 +217,9 @@ def request_fields(evaluator: Evaluator) -> dict[str, dict[str, Any]]:
     return {}
 
 
-def facts(evaluator: Evaluator) -> dict[str, Any]:
+def facts(wheel: Wheel, evaluator: Evaluator) -> dict[str, Any]:
     """Which keys of generation_config.json are taken, and the limit below which decoding is greedy."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"requires_transformers": wheel.requirement("transformers")}
     module = evaluator.module("sglang.srt.configs.model_config")
     owner = evaluator.module_name(module, "ModelConfig") if module else None
     method = (
@@ -254,5 +254,5 @@ def extract(wheel: Wheel) -> dict[str, Any]:
         "environment": environment(evaluator),
         "sampling": sampling(evaluator),
         "request": request_fields(evaluator),
-        "facts": facts(evaluator),
+        "facts": facts(wheel, evaluator),
     }

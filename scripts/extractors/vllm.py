@@ -44,6 +44,8 @@ def kwargs_of_type(evaluator: Evaluator, hints: list[tuple[str, Any]]) -> dict[s
     """What vLLM's `get_kwargs` makes of a field's type."""
     kinds = [kind for kind, _ in hints]
     classes = [c for kind, c in hints if kind == "class"]
+    if any("dict" in (ast.unparse(b) for b in c.node.bases) for c in classes):
+        return {"type": "json"}
     dataclasses = [c for c in classes if not evaluator.is_enum(c) and is_dataclass(c)]
     if dataclasses:
         return {"type": "json", "config": dataclasses[0]}
@@ -133,11 +135,24 @@ def options(evaluator: Evaluator) -> dict[str, dict[str, Any]]:
         if isinstance(keywords.get("config"), ClassRef)
     ]
     found = commandline.collected()
+    speculative = _speculative(evaluator)
+    if speculative is not None and "speculative_config" in found:
+        nested.append((["--speculative-config"], speculative))
     for arguments, owner in nested:
         pair = commandline.record(arguments, {})
         if pair is not None:
             found.update(nested_fields(evaluator, pair[0], owner))
     return found
+
+
+def _speculative(evaluator: Evaluator) -> ClassRef | None:
+    """The class behind `--speculative-config`, whose declared type is a plain mapping."""
+    for name in ("vllm.config.speculative", "vllm.config"):
+        module = evaluator.module(name)
+        owner = evaluator.module_name(module, "SpeculativeConfig") if module else None
+        if isinstance(owner, ClassRef):
+            return owner
+    return None
 
 
 def nested_fields(evaluator: Evaluator, prefix: str, owner: ClassRef) -> dict[str, dict[str, Any]]:
@@ -248,9 +263,9 @@ def _model_fields(evaluator: Evaluator, owner: ClassRef) -> dict[str, dict[str, 
     return found
 
 
-def facts(evaluator: Evaluator) -> dict[str, Any]:
+def facts(wheel: Wheel, evaluator: Evaluator) -> dict[str, Any]:
     """Single facts that decide effective values: which keys of generation_config.json are taken, limits."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"requires_transformers": wheel.requirement("transformers")}
     keys = _available_params(evaluator)
     if keys:
         found["generation_config_keys"] = keys
@@ -287,5 +302,5 @@ def extract(wheel: Wheel) -> dict[str, Any]:
         "environment": environment(evaluator),
         "sampling": sampling(evaluator),
         "request": request_fields(evaluator),
-        "facts": facts(evaluator),
+        "facts": facts(wheel, evaluator),
     }

@@ -6,6 +6,7 @@ The wheel lies in a temporary folder only while it is read. pip's own configurat
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,15 @@ class Wheel:
             return None
         self.used.add(member)
         return self.archive.read(member).decode("utf-8")
+
+    def requirement(self, name: str) -> str:
+        """The versions of distribution `name` this wheel asks for (`>=4.48.2`), empty when it names none."""
+        member = next(n for n in self.names if n.endswith(".dist-info/METADATA"))
+        for line in (self.read(member) or "").splitlines():
+            match = re.fullmatch(rf"Requires-Dist: {name}(\[[^\]]*\])? ?\(?([^;)]*)\)? ?(;.*)?", line)
+            if match and "extra" not in (match.group(3) or ""):
+                return match.group(2).replace(" ", "")
+        return ""
 
     def source(self) -> dict[str, object]:
         """What is recorded beside the facts that were read from this wheel."""
