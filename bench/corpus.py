@@ -115,7 +115,6 @@ repetition_penalty: 1.0{random.randint(0, 5)}
 presence_penalty: 0.0
 frequency_penalty: 0.0
 seed: {random.randint(0, 99999)}
-n: 1
 max_tokens: {random.choice((128, 256, 512))}
 min_tokens: 0
 stop:

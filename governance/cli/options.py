@@ -19,6 +19,9 @@ from governance.verdict import Report
 
 Command = Callable[..., Any]
 FORMATS = tuple(RENDERERS)
+PIN = ("pin", "")
+"""What `--write` without a value stands for, in the commands that can pin."""
+
 COLOURS = ("auto", "always", "never")
 
 
@@ -29,9 +32,11 @@ else:  # before click 8.2 the class takes no parameter
 
 
 class FormatPath(_PairType):
-    """`FORMAT=PATH`, as in `sarif=tierlock.sarif`."""
+    """`FORMAT=PATH`, as in `sarif=tierlock.sarif`; where `pins`, no value at all is `PIN`."""
 
-    name = "FORMAT=PATH"
+    def __init__(self, *, pins: bool = False) -> None:
+        self.pins = pins
+        self.name = "[FORMAT=PATH]" if pins else "FORMAT=PATH"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -39,6 +44,8 @@ class FormatPath(_PairType):
         """The pair, with the mistake named when there is one."""
         if isinstance(value, tuple):
             return value
+        if self.pins and value == PIN[0]:
+            return PIN
         name, equals, path = str(value).partition("=")
         if not equals or not path:
             self.fail(f"`{value}` is not FORMAT=PATH, for example sarif=tierlock.sarif", param, ctx)
@@ -49,16 +56,29 @@ class FormatPath(_PairType):
 
 def reporting(function: Callable[..., Report]) -> Command:
     """`function` with the output options; it gets them as `output` and returns its report."""
-
-    @click.option(
-        "--format", "report_format", type=click.Choice(FORMATS), default="text", help="Shown on stdout."
+    files = click.option(
+        "--write", "report_files", type=FormatPath(), multiple=True, help="Also write this file. Repeatable."
     )
-    @click.option(
+    return files(_reporting(function))
+
+
+def pinning(function: Callable[..., Report]) -> Command:
+    """As `reporting`; `--write` without a value asks to pin."""
+    files = click.option(
         "--write",
         "report_files",
-        type=FormatPath(),
+        type=FormatPath(pins=True),
+        is_flag=False,
+        flag_value=PIN[0],
         multiple=True,
-        help="Also written to a file. Repeatable.",
+        help="Pin the values; with FORMAT=PATH, also write this file. Repeatable.",
+    )
+    return files(_reporting(function))
+
+
+def _reporting(function: Callable[..., Report]) -> Command:
+    @click.option(
+        "--format", "report_format", type=click.Choice(FORMATS), default="text", help="Shown on stdout."
     )
     @click.option(
         "--colour", "--color", "report_colour", type=click.Choice(COLOURS), default="auto", help="In text."
@@ -75,7 +95,8 @@ def reporting(function: Callable[..., Report]) -> Command:
     ) -> Finished:
         output = Output(
             format=report_format,
-            files=report_files,
+            files=tuple(pair for pair in report_files if pair != PIN),
+            pin=PIN in report_files,
             colour=report_colour,
             exempted=bool(given.pop("exempted", False)),
             full=bool(given.pop("full", False)),

@@ -28,6 +28,7 @@ class Output:
     exempted: bool = False
     full: bool = False
     show_content: bool = False
+    pin: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _OUTCOME_COLOUR = {Outcome.PASS: "good", Outcome.BLOCK: "bad", Outcome.UNDECIDED
 _VALUE_WIDTH = 60
 _KEY_WIDTH = 34
 _COLUMN = 28
+_LONG = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,9 @@ def _verdict(report: Report, style: Style) -> str:
     outcome = report.outcome
     sentence = plain(report.summary or _first_reason(report.checks))
     if outcome is Outcome.PASS and report.command in TELLING:
-        return style.paint("good", sentence or "done")
+        return "\n".join(
+            style.paint("good", line) for line in _wrap(sentence or "done", style.width, "", "  ")
+        )
     word = style.paint(_OUTCOME_COLOUR[outcome], outcome.value.upper())
     lines = _wrap(sentence, style.width, " " * (len(outcome.value) + 2), " " * (len(outcome.value) + 2))
     return "\n".join([f"{word}  {lines[0].lstrip()}", *lines[1:]]) if sentence else word
@@ -261,19 +264,69 @@ def _pair(before: Value, after: Value) -> tuple[str, str]:
 
 
 def _values(values: Sequence[EffectiveValue], style: Style) -> Iterator[str]:
-    if not values:
+    """By provenance, since that is what decides whether a value can move: config first, unknown last."""
+    groups: dict[str, list[EffectiveValue]] = {}
+    for value in values:
+        origin = "unknown" if isinstance(value.value, Unknown) else value.provenance
+        groups.setdefault(origin, []).append(value)
+    names = sorted(groups, key=lambda name: (name == "unknown", name != "config"))
+    width = max((cells(plain(value.key)) for value in values), default=0)
+    for number, name in enumerate(names):
+        if number:
+            yield ""
+        group = groups[name]
+        count = "1 value" if len(group) == 1 else f"{len(group)} values"
+        yield f"{style.paint('strong', plain(name) or 'not said')}   {count}"
+        yield from _value_rows(group, width, style)
+
+
+def _value_rows(group: Sequence[EffectiveValue], width: int, style: Style) -> Iterator[str]:
+    """One value a line; a long list of values with nothing to remark on runs on, unless all is asked for."""
+    brief = not style.full and len(group) > _LONG and group[0].provenance != "config"
+    run_on = [
+        value for value in group if brief and not _remarks(value) and not isinstance(value.value, Unknown)
+    ]
+    for value in group:
+        if value not in run_on:
+            yield from _value_row(value, width, style)
+    if run_on:
+        yield from _flow([f"{plain(v.key)} {shorten(show(v.value), _COLUMN)}" for v in run_on], style.width)
+
+
+def _flow(items: Sequence[str], width: int) -> Iterator[str]:
+    """The items one after the other, each whole, as many to a line as fit."""
+    line = " "
+    for number, item in enumerate(items):
+        piece = item if number == len(items) - 1 else f"{item} ·"
+        if line.strip() and cells(line) + 1 + cells(piece) > width:
+            yield line
+            line = " "
+        line += f" {piece}"
+    yield line
+
+
+def _value_row(value: EffectiveValue, width: int, style: Style) -> Iterator[str]:
+    head = f"  {pad(plain(value.key), width)}  "
+    unknown = isinstance(value.value, Unknown)
+    words = (
+        plain(value.value.reason)
+        if isinstance(value.value, Unknown)
+        else shorten(show(value.value), _VALUE_WIDTH)
+    )
+    remarks = _remarks(value)
+    if remarks and not unknown and cells(head) + cells(words) + cells(remarks) + 3 <= style.width:
+        yield f"{head}{words}   {remarks}"
         return
-    keys = [plain(value.key) for value in values]
-    shown = [shorten(show(value.value), _VALUE_WIDTH) for value in values]
-    key_width = max(cells(key) for key in keys)
-    width = min(max(cells(text) for text in shown), _COLUMN)
-    for value, key, text in zip(values, keys, shown, strict=True):
-        head, below = f"  {pad(key, key_width)}  {pad(text, width)}  ", " " * (key_width + 6)
-        yield from (line.rstrip() for line in _wrap(plain(value.provenance), style.width, head, below))
-        if value.source is not ABSENT and show(value.source) != show(value.value):
-            yield from _wrap(f"the config says {show(value.source)}", style.width, below, below)
-        if value.note:
-            yield from _wrap(plain(value.note), style.width, below, below)
+    yield from _wrap(words, style.width, head, " " * (width + 6))
+    if remarks:
+        yield from _wrap(remarks, style.width, " " * (width + 6), " " * (width + 6))
+
+
+def _remarks(value: EffectiveValue) -> str:
+    said = ""
+    if value.source is not ABSENT and show(value.source) != show(value.value):
+        said = f"the config says {show(value.source)}"
+    return "; ".join(part for part in (said, plain(value.note)) if part)
 
 
 def _score(score: object) -> str:

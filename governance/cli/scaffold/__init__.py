@@ -7,13 +7,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.resources import files as package_files
 from typing import Final
 
 from governance import __version__
 
-ENGINES: Final = {"llama.cpp": "8080", "vllm": "8000"}
-"""The engines with a ready base config, and the port each listens on by default."""
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What is ready for an engine: the port it listens on by default, and the files of its base config."""
+
+    port: str
+    base: tuple[str, ...]
+
+
+ENGINES: Final = {
+    "llama.cpp": Ready("8080", ("smollm2.yaml", "smollm2/generation_config.json")),
+    "vllm": Ready("8000", ("smollm2.yaml",)),
+}
 
 _TREE: Final = (
     "tierlock.yaml",
@@ -38,8 +50,10 @@ def files(engine: str) -> dict[str, bytes]:
     schemas = package_files("governance.tiers.schemas") / "json"
     plan = {path: (here / "files" / path).read_bytes() for path in _TREE}
     plan |= {path: (here / "files" / name).read_bytes() for path, name in _DOTTED.items()}
-    plan["configs/base/smollm2.yaml"] = (here / "base" / f"{engine}.yaml").read_bytes()
-    filled = {"@PORT@": ENGINES[engine], "@VERSION@": __version__}
+    plan |= {
+        f"configs/base/{path}": (here / "base" / engine / path).read_bytes() for path in ENGINES[engine].base
+    }
+    filled = {"@PORT@": ENGINES[engine].port, "@VERSION@": __version__}
     for path, data in plan.items():
         for mark, text in filled.items():
             data = data.replace(mark.encode(), text.encode())
