@@ -1,0 +1,79 @@
+"""What the operating system says about this host, as bytes and text: C library, CPU, OS packages,
+environment.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from governance.adapters.packages import read_small
+from governance.errors import Unreadable
+from governance.values import Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host: `cpu_info`, `os_release` and `dpkg_status` are file contents, `None` where there are none."""
+
+    machine: str
+    kernel: str
+    os_release: bytes | None
+    cpu_info: bytes | None
+    dpkg_status: bytes | None
+
+
+def host(root: Path = Path("/")) -> Host:
+    """The facts of this host; `root` may be the root of an unpacked image."""
+    return Host(
+        machine=platform.machine(),
+        kernel=platform.release(),
+        os_release=read_small(str(root / "etc/os-release")),
+        cpu_info=read_small("/proc/cpuinfo"),
+        dpkg_status=_dpkg(root),
+    )
+
+
+def _dpkg(root: Path) -> bytes | None:
+    """The dpkg status; distroless images keep one file per package in `status.d`."""
+    whole = read_small(str(root / "var/lib/dpkg/status"))
+    if whole is not None:
+        return whole
+    parts = [read_small(str(path)) for path in sorted((root / "var/lib/dpkg/status.d").glob("*"))]
+    found = [part for part in parts if part is not None]
+    return b"\n\n".join(found) if found else None
+
+
+def environment(pid: int | None = None) -> Mapping[str, str]:
+    """The variables of this process, or of process `pid`. Raises `Unreadable` when that cannot be looked
+    at.
+    """
+    if pid is None:
+        return dict(os.environ)
+    try:
+        data = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError as err:
+        raise Unreadable(
+            f"the environment of process {pid} cannot be read: {err.strerror}",
+            where=f"/proc/{pid}/environ",
+            hint="run as the user of the server, or give the number of a running process",
+        ) from err
+    pairs = (part.partition(b"=") for part in data.split(b"\0") if b"=" in part)
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+def interpreter_of(pid: int) -> Path | Unknown:
+    """The Python that process `pid` was started with, through its environment's own path where that is
+    known.
+    """
+    try:
+        first = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+        program = Path(f"/proc/{pid}/exe").readlink()
+    except OSError as err:
+        return Unknown(f"process {pid} cannot be looked at: {err.strerror}")
+    named = Path(os.fsdecode(first))
+    chosen = named if named.is_absolute() and named.exists() else program
+    return chosen if "python" in chosen.name else Unknown(f"process {pid} is `{program.name}`, not Python")
