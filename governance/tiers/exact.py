@@ -3,7 +3,7 @@
 - Scalars mean what `scalars.resolve` says: only what YAML 1.1 and 1.2 readers agree on.
 - Duplicate keys, anchors, aliases, merge keys, tags, directives, further documents, interpolation and
   keys that are no text are faults, each with its place.
-- Events are folded with a stack of our own, so depth is a bound and never a crash; reading stops at the bound.
+- Events are folded with a stack of our own, so depth is a bound and never a crash.
 - It never raises on bad input: a parser's complaint is a fault (TL005).
 """
 
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from governance.tiers.faults import MAX_FAULTS, Fault, token
 from governance.tiers.marks import Place, Places
-from governance.tiers.scalars import Refusal, Scalar, resolve
+from governance.tiers.scalars import PLAIN_KEYS, Refusal, Scalar, resolve
+from governance.tiers.text import key_spot
 from governance.values import Json, KeyPath, key_text
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ class Composer:
         """The text of a key; faults for one that is no text."""
         text: str = event.value
         if event.style:
-            self.check_text(text, place, (*self.stack[-1].path, text))
+            self.check_key(text, place, (*self.stack[-1].path, text))
             return text
         path = (*self.stack[-1].path, text)
         if text == "<<":
@@ -220,7 +221,7 @@ class Composer:
                 "TL008", "a merge key (`<<`) takes values from elsewhere", place, "write the keys out", path
             )
             return text
-        resolved = resolve(text)
+        resolved = text if text in PLAIN_KEYS else resolve(text)
         if isinstance(resolved, Refusal):
             self.fault(resolved.code, f"key {resolved.message}", place, f'quote the key: "{text}"', path)
         elif not isinstance(resolved, str):
@@ -228,7 +229,7 @@ class Composer:
             self.fault(
                 "TL011", f"key `{token(text)}` is {kind}, not text", place, f'quote it: "{text}"', path
             )
-        self.check_text(text, place, path)
+        self.check_key(text, place, path)
         return text
 
     def value_of(self, event: Any, place: Place) -> Scalar:
@@ -247,6 +248,13 @@ class Composer:
             self.check_interpolation(text, place)
             self.check_text(text, place, self.path_of_next())
         return resolved
+
+    def check_key(self, text: str, place: Place, path: KeyPath) -> None:
+        """A key is what it looks like."""
+        self.check_text(text, place, path)
+        spot = key_spot(text)
+        if spot is not None:
+            self.fault(spot.code, f"key `{token(text)}`: {spot.message}", place, "type the key again", path)
 
     def check_text(self, text: str, place: Place, path: KeyPath) -> None:
         """Text must be storable as UTF-8."""

@@ -24,7 +24,7 @@ from governance.tiers.exact import (
 )
 from governance.tiers.faults import Fault, token
 from governance.tiers.marks import Place, Places
-from governance.tiers.scalars import Refusal, Scalar, resolve, resolve_12
+from governance.tiers.scalars import PLAIN_KEYS, Refusal, Scalar, resolve, resolve_12
 from governance.values import Json
 from governance.verdict import Severity
 
@@ -96,7 +96,7 @@ class _Importer(Composer):
         where = self.path_of_next() if path is None else path
         self.faults.append(Fault(code, message, place.start, max(1, place.end - place.start), where, hint))
 
-    def on_properties(self, event: Any, place: Place) -> None:
+    def on_properties(self, event: Any, place: Place) -> None:  # noqa: ARG002
         """An anchor names what comes; it is filled in when that is complete."""
         if event.anchor is not None:
             self.anchors[event.anchor] = None
@@ -208,10 +208,8 @@ class _Importer(Composer):
     def key_of(self, event: Any, place: Place) -> str:
         """The text of a key, whatever a reader would make of it."""
         text: str = event.value
-        if not event.style:
-            resolved = resolve(text)
-            if not isinstance(resolved, str):
-                self.warn("TL011", f"key `{token(text)}` is no text to every reader; read as text", place)
+        if not event.style and text not in PLAIN_KEYS and not isinstance(resolve(text), str):
+            self.warn("TL011", f"key `{token(text)}` is no text to every reader; read as text", place)
         self.check_text(text, place, (*self.stack[-1].path, text))
         return text
 

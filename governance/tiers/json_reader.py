@@ -1,4 +1,4 @@
-"""Strict JSON: what `json.loads` gives when nothing is doubtful; every fault with its place when something is.
+"""Strict JSON: what `json.loads` gives when nothing is doubtful; every fault with its place otherwise.
 
 - Duplicate keys, NaN, infinities, overflow, whole numbers beyond 2^53 - 1 and half characters are faults.
 - Depth is bounded before anything recursive runs.
@@ -17,6 +17,7 @@ from governance.tiers.exact import MAX_DEPTH, MAX_NODES, Composed
 from governance.tiers.faults import Fault, token
 from governance.tiers.marks import Place, Places
 from governance.tiers.scalars import Refusal, finite, resolve
+from governance.tiers.text import key_spot
 from governance.values import Json, KeyPath, key_text
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -42,7 +43,8 @@ def _doubt(_: object) -> NoReturn:
 
 def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     mapping = dict(pairs)
-    if len(mapping) != len(pairs):
+    names = "".join(mapping)
+    if len(mapping) != len(pairs) or not (names.isascii() and names.isprintable()):
         raise _DoubtError
     return mapping
 
@@ -181,6 +183,12 @@ class Scanner:
                 )
             )
         self.keys[full] = place
+        spot = key_spot(key)
+        if spot is not None:
+            message = f"key `{token(key)}`: {spot.message}"
+            self.faults.append(
+                Fault(spot.code, message, start, place.end - start, full, "type the key again")
+            )
 
     def array_at(self, path: KeyPath) -> list[Json]:
         """The items up to the closing bracket."""

@@ -1,7 +1,8 @@
 """Bytes of a governed file in, a tree with marks or findings that block out: structured files are read here.
 
 - Tier files: YAML 1.2, one document, UTF-8, LF (uniform CRLF reads as LF), no duplicate keys, anchors,
-  tags, directives or interpolation; a scalar that YAML 1.1 and 1.2 readers read differently is refused with the fix.
+  tags, directives or interpolation; a scalar that YAML 1.1 and 1.2 readers read differently is refused
+  with the fix.
 - JSON and JSONL follow the same rules about keys, numbers and depth.
 - A reading has a tree or a blocking finding, never both, never neither; it never raises on bad input.
 - Two paths, one meaning: `plain` reads what people usually write, `exact` reads and words everything else.
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from governance.tiers import decode as decoding
+from governance.tiers import plain
 from governance.tiers.decode import MAX_JSON_BYTES, MAX_JSONL_BYTES, MAX_TIER_BYTES
 from governance.tiers.faults import Fault, excerpt_at, finding_of
 from governance.tiers.marks import Marks, Places
@@ -56,6 +58,17 @@ class Reading:
 
 def read_yaml(data: bytes, path: str) -> Reading:
     """The tier file `data`, read by the strict rules; `path` only names it in findings."""
+    try:
+        text = data.decode() if len(data) <= plain.MAX_TEXT else ""
+    except UnicodeDecodeError:
+        text = ""
+    tree = plain.parse(text)
+    if tree is not None:
+        return Reading(tree, (), Marks(text, _yaml_places), text, path)
+    return _read_exactly(data, path)
+
+
+def _read_exactly(data: bytes, path: str) -> Reading:
     from governance.tiers import exact
 
     decoded = decoding.decode(data, limit=MAX_TIER_BYTES)

@@ -1,4 +1,4 @@
-"""The catalogue of what the reader refuses or remarks on: one entry per code, TL001 to TL099 and TL400 to TL409.
+"""The catalogue of what the reader refuses or remarks on: one entry per code (TL0xx, TL40x).
 
 - Every finding the reader, the JSON reader or the text scanner makes carries a code listed here.
 - Codes are for ever: a code is never given another meaning, a retired one is never reused.
@@ -46,7 +46,7 @@ CODES: Final[dict[str, CodeDoc]] = {
         "ambiguous-scalar",
         "An unquoted value that YAML 1.1 and YAML 1.2 readers read differently: `no`, `1e-5`, `0192117`, "
         "`12:30`, `2024-01-02`, `1_000`, `0o10`.",
-        "The engine, the linter and this tool would each work with another value, and nobody would see an error.",
+        "The engine, the linter and this tool would each work with another value, and nobody would see.",
         "Quote it if text is meant, or write the number or boolean in the form both versions share.",
     ),
     "TL005": CodeDoc(
@@ -82,12 +82,12 @@ CODES: Final[dict[str, CodeDoc]] = {
     ),
     "TL010": CodeDoc(
         "interpolation",
-        "A reference to an environment variable: `${NAME}` in a plain or quoted value, or a plain value that is "
-        "only `$NAME` or `$(NAME)`.",
+        "A reference to an environment variable: `${NAME}` in a plain or quoted value, or a plain value that "
+        "is only `$NAME` or `$(NAME)`.",
         "The value would depend on the machine that reads the file; unset, it becomes an empty string that "
         "passes as a value.",
-        "Write the value. Secrets are written `env:NAME`. If the characters themselves are meant, use a block "
-        "scalar (`|-`) or a text file.",
+        "Write the value. Secrets are written `env:NAME`. If the characters themselves are meant, use a "
+        "block scalar (`|-`) or a text file.",
     ),
     "TL011": CodeDoc(
         "key-not-text",
@@ -98,7 +98,7 @@ CODES: Final[dict[str, CodeDoc]] = {
     "TL012": CodeDoc(
         "not-a-finite-number",
         "NaN, infinity, a number too large for a double, or one so small that it becomes zero.",
-        "NaN is not equal to itself, and JSON can hold none of them; they turn into null or into an error later.",
+        "NaN is not equal to itself, and JSON can hold none of them; they become null, or an error later.",
         "Write a finite number, or leave the key out.",
     ),
     "TL013": CodeDoc(
@@ -187,8 +187,8 @@ CODES: Final[dict[str, CodeDoc]] = {
     ),
     "TL401": CodeDoc(
         "bidi-control",
-        "A character that changes the direction of writing (U+202A to U+202E, U+2066 to U+2069, U+200E, U+200F, "
-        "U+061C).",
+        "A character that changes the direction of writing (U+202A to U+202E, U+2066 to U+2069, U+200E, "
+        "U+200F, U+061C).",
         "The text on the reviewer's screen is in another order than the text the model gets.",
         "Remove the character.",
     ),
@@ -201,8 +201,8 @@ CODES: Final[dict[str, CodeDoc]] = {
     ),
     "TL403": CodeDoc(
         "odd-space",
-        "A space that is not the ordinary one: no-break, narrow, em, or an ideographic space outside Chinese or "
-        "Japanese text.",
+        "A space that is not the ordinary one: no-break, narrow, em, or an ideographic space outside Chinese "
+        "or Japanese text.",
         "It looks like a space and is another token.",
         "Replace it by an ordinary space.",
     ),
@@ -232,7 +232,7 @@ CODES: Final[dict[str, CodeDoc]] = {
     ),
     "TL408": CodeDoc(
         "not-normalised",
-        "A letter written as base letter and combining mark where one character exists (text not in form NFC).",
+        "A letter written as base letter and combining mark where one character exists: not form NFC.",
         "It looks the same and is other tokens; a search for one spelling misses the other.",
         "Convert the text to NFC, if the spelling is not meant.",
     ),

@@ -3,7 +3,8 @@
 - A plain scalar is a value only when a YAML 1.1 reader and a YAML 1.2 (core schema) reader agree on it.
 - Where they disagree the answer is a `Refusal` with the code, the sentence and the fix.
 - `null`, `Null`, `NULL`, `~` and nothing at all are null for both; `true` and `false` have three spellings.
-- `0x1F` is 31 for both. Refused: `010`, `0o10`, `0b1`, `1_000`, `12:30`, `1e5`, `-.5`, dates, `yes`, `y`, `=`.
+- `0x1F` is 31 for both. Refused: `010`, `0o10`, `0b1`, `1_000`, `12:30`, `1e5`, `-.5`, dates, `yes`, `=`.
+- `y` and `n` are text as keys (`n: 1`), and refused as values.
 - Numbers are finite doubles, or whole numbers within 2^53 - 1.
 - No file, no marks, no findings: text in, value or refusal out.
 """
@@ -40,6 +41,10 @@ YAML11_BOOLEANS: Final[dict[str, bool]] = {
     for base in words
     for word in (base, base.capitalize(), base.upper())
 }
+
+# `n` is a decoding parameter of every engine. As a key it stays text: the YAML 1.1 readers in use (libyaml,
+# PyYAML, Ruby) read single letters as text, and a tree here has no other keys that it could collide with.
+PLAIN_KEYS: Final = frozenset("yYnN")
 
 _NON_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _DECIMAL_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
