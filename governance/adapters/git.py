@@ -15,23 +15,23 @@ from __future__ import annotations
 import os
 
 from governance.adapters.git_environment import child_environment
+from governance.adapters.git_trees import IndexTree, RevisionTree, text_of
 from governance.adapters.git_trouble import absent_object, failure, no_such, shallow
 from governance.adapters.pipes import Talk, call
 from governance.errors import Unreadable
 
+__all__ = ["Git", "IndexTree", "Moved", "RevisionTree", "find_root"]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from typing import NoReturn
-
-    from governance.adapters.files import Entry, Kind
 
 _SETTINGS = ("-c", "core.warnAmbiguousRefs=true", "-c", "core.fsmonitor=false")
 _RAW = ("--raw", "-r", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv")
 _WINDOW = 60  # ids asked for at once: under 4 KiB, so that neither side of a pipe can wait for the other
 _MAX_BYTES = 64 * 1024 * 1024  # as `files.MAX_BYTES`, without importing it
-_MODES = {"100644": "FILE", "100755": "FILE", "100664": "FILE", "120000": "SYMLINK", "160000": "SUBMODULE"}
 
 
 class Moved:
@@ -195,135 +195,6 @@ class Git:
         self.close()
 
 
-class RevisionTree:
-    """The files of one commit. `scope` names the prefixes that are listed together, in one call to git."""
-
-    def __init__(self, git: Git, revision: str, scope: Sequence[str] = ()) -> None:
-        self.git = git
-        self.oid = git.resolve(revision)
-        self.label = f"revision {self.oid[:12]}"
-        self._listing = _Listing(git, scope, self._list)
-
-    def entries(self, prefix: str) -> Sequence[Entry]:
-        """Every entry at or below `prefix`, sorted by path."""
-        return self._listing.below(prefix)
-
-    def read(self, path: str) -> bytes:
-        """The bytes of the regular file `path` as committed."""
-        return self._listing.read(path, self.label)
-
-    def prefetch(self, paths: Iterable[str]) -> None:
-        """Read many files in one exchange with git; `read` then has them at hand, once each."""
-        self._listing.prefetch(paths)
-
-    def _list(self, prefixes: Sequence[str]) -> bytes:
-        """As `mode type oid<tab>path`, one per NUL."""
-        return self.git.run("ls-tree", "-r", "-z", "--full-tree", self.oid, "--", *prefixes)
-
-
-class IndexTree:
-    """The files of the commit being made: the index, less what was only announced (`git add -N`)."""
-
-    label = "index"
-
-    def __init__(self, git: Git, scope: Sequence[str] = ()) -> None:
-        self.git = git
-        self._listing = _Listing(git, scope, self._list)
-
-    def entries(self, prefix: str) -> Sequence[Entry]:
-        """Every entry at or below `prefix`, sorted by path. Raises `Unreadable` on an unmerged path."""
-        return self._listing.below(prefix)
-
-    def read(self, path: str) -> bytes:
-        """The bytes of the regular file `path` as staged."""
-        return self._listing.read(path, self.label)
-
-    def prefetch(self, paths: Iterable[str]) -> None:
-        """Read many files in one exchange with git; `read` then has them at hand, once each."""
-        self._listing.prefetch(paths)
-
-    def _list(self, prefixes: Sequence[str]) -> bytes:
-        out = self.git.run("ls-files", "-s", "-z", "--full-name", "--", *prefixes)
-        rows = []
-        for row in filter(None, out.split(b"\0")):
-            head, _, path = row.partition(b"\t")
-            mode, oid, stage = head.split(b" ")
-            if stage != b"0":
-                name = _text(path)
-                raise Unreadable(
-                    f"`{name}` has unresolved conflicts", where=name, hint=f"resolve it and `git add {name}`"
-                )
-            rows.append(b"%s blob %s\t%s" % (mode, oid, path))
-        announced = self._announced(prefixes, out)
-        return b"\0".join(row for row in rows if row.partition(b"\t")[2] not in announced)
-
-    def _announced(self, prefixes: Sequence[str], listing: bytes) -> set[bytes]:
-        """Paths that `git add -N` put in the index, with the id of the empty blob; they are not committed."""
-        if not any(f" {empty} 0\t".encode() in listing for empty in _EMPTY_BLOBS):
-            return set()
-        flags = self.git.run("ls-files", "--debug", "-z", "--full-name", "--", *prefixes)
-        return _intent_to_add(flags)
-
-
-class _Listing:
-    """What a tree source knows of its entries, and the blobs it was told to fetch."""
-
-    def __init__(self, git: Git, scope: Sequence[str], listed: Callable[[Sequence[str]], bytes]) -> None:
-        self._git = git
-        self._scope = tuple(part.rstrip("/") for part in scope)
-        self._listed = listed
-        self._known: dict[str, list[Entry]] = {}
-        self._by_path: dict[str, Entry] = {}
-        self._fetched: dict[str, bytes] = {}
-
-    def below(self, prefix: str) -> Sequence[Entry]:
-        from governance.adapters.files import relative
-
-        start = relative(prefix)
-        found = self._all(start)
-        if not start:
-            return found
-        folder = f"{start}/"
-        return [entry for entry in found if entry.path.startswith(folder) or entry.path == start] or [
-            entry for entry in found if folder.startswith(f"{entry.path}/")
-        ]
-
-    def read(self, path: str, label: str) -> bytes:
-        from governance.adapters.files import Kind, not_regular
-
-        if (content := self._fetched.pop(path, None)) is not None:
-            return content
-        entry = self._find(path)
-        if entry is None or entry.oid is None:
-            raise Unreadable(f"`{path}` is not in the {label}", where=path)
-        if entry.kind is not Kind.FILE:
-            raise not_regular(path, entry.kind)
-        return self._git.blob(entry.oid, path)
-
-    def prefetch(self, paths: Iterable[str]) -> None:
-        from governance.adapters.files import Kind
-
-        entries = [entry for path in paths if (entry := self._find(path)) and entry.kind is Kind.FILE]
-        wanted = [(entry.oid, entry.path) for entry in entries if entry.oid]
-        for (_, path), content in zip(wanted, self._git.blobs(wanted), strict=True):
-            self._fetched[path] = content
-
-    def _find(self, path: str) -> Entry | None:
-        if path not in self._by_path:
-            self._all(path)
-        return self._by_path.get(path)
-
-    def _all(self, start: str) -> list[Entry]:
-        """Every entry in the part of the tree that holds `start`; listed once."""
-        covered = [part for part in self._scope if start == part or start.startswith(f"{part}/")]
-        parts = self._scope if covered else (start.partition("/")[0],)
-        key = "\0".join(parts)
-        if key not in self._known:
-            self._known[key] = entries = _parse_listing(self._listed([part for part in parts if part]))
-            self._by_path.update((entry.path, entry) for entry in entries)
-        return self._known[key]
-
-
 def find_root(start: Path | str) -> str:
     """The top level of the repository that holds the folder `start`. Raises `Unreadable` outside of one."""
     at = os.path.realpath(start)
@@ -337,64 +208,20 @@ def find_root(start: Path | str) -> str:
     git = Git(start)  # a bare repository, or one that the environment names
     bare = git.run("rev-parse", "--is-bare-repository").strip() == b"true"
     out = git.run("rev-parse", *(("--absolute-git-dir",) if bare else ("--show-toplevel",)))
-    return _text(out.removesuffix(b"\n"))
-
-
-def kind_of(mode: str) -> Kind:
-    """What a git file mode stands for."""
-    from governance.adapters.files import Kind
-
-    return Kind[_MODES.get(mode, "OTHER")]
+    return text_of(out.removesuffix(b"\n"))
 
 
 def _trim(prefixes: Iterable[str]) -> list[str]:
     return [part.rstrip("/") for part in prefixes]
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _parse_listing(out: bytes) -> list[Entry]:
-    from governance.adapters.files import Entry
-
-    entries = []
-    for row in out.split(b"\0"):
-        if row:
-            head, _, path = row.partition(b"\t")
-            mode, _, oid = head.decode().split(" ")
-            entries.append(Entry(_text(path), kind_of(mode), None, oid))
-    entries.sort()
-    return entries
-
-
 def _parse_raw(out: bytes) -> list[Moved]:
     """`:mode mode oid oid letter NUL path NUL …`; an id of zeros is "not there"."""
-    fields = _text(out).split("\0")
+    fields = text_of(out).split("\0")
     found = []
     for at in range(0, len(fields) - 1, 2):
         old_mode, new_mode, old_oid, new_oid, status = fields[at][1:].split(" ")
         before = ("", "") if status == "A" else (old_mode, old_oid)
         after = ("", "") if status == "D" else (new_mode, new_oid)
         found.append(Moved(fields[at + 1], status, before, after))
-    return found
-
-
-_EMPTY_BLOBS = (
-    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-)
-_INTENT_TO_ADD = 1 << 29  # CE_INTENT_TO_ADD in git's cache.h
-
-
-def _intent_to_add(listing: bytes) -> set[bytes]:
-    """The paths flagged so in `ls-files --debug -z`: `path NUL`, then lines that end in `flags: <hex>`."""
-    found = set()
-    path = b""
-    for part in listing.split(b"\0"):
-        *lines, following = part.split(b"\n") if path else (part,)
-        flags = next((line.rpartition(b"flags: ")[2] for line in lines if b"flags: " in line), b"0")
-        if path and int(flags, 16) & _INTENT_TO_ADD:
-            found.add(path)
-        path = following
     return found

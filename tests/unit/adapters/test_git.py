@@ -276,6 +276,18 @@ def test_a_scope_is_listed_at_once_and_the_rest_on_demand(repo: Repo) -> None:
     assert [entry.path for entry in tree.entries("")][-1] == "tierlock.yaml"
 
 
+def test_a_governed_folder_inside_a_larger_repository_is_seen_from_within(repo: Repo) -> None:
+    repo.commit("more", {"team/größe/configs/base/a.yaml": "x\n", "team/größe/tierlock.yaml": "version: 1\n"})
+    git = repo.neighbour()
+    folder = "team/größe"
+    for tree in (RevisionTree(git, "HEAD", folder=folder), IndexTree(git, ("configs",), folder=folder)):
+        assert [entry.path for entry in tree.entries("configs/")] == ["configs/base/a.yaml"]
+        assert [entry.path for entry in tree.entries("")] == ["configs/base/a.yaml", "tierlock.yaml"]
+        assert tree.read("configs/base/a.yaml") == b"x\n"
+        with pytest.raises(Unreadable):
+            tree.read("README.md")
+
+
 def test_a_link_in_the_place_of_a_governed_folder_is_listed(repo: Repo) -> None:
     repo.git("rm", "-rq", "configs")
     (repo.path / "configs").symlink_to("/srv/configs")
