@@ -1,0 +1,135 @@
+"""`check`: every governed file read, validated and judged by every rule, into one report.
+
+- One function for every entry point: command, hook, Python.
+- Reading and schema come first; a refused config is not judged by rules, and its findings say why.
+- A rule that needs engine tables and was given none is not passed over: the check is undecided.
+- Nothing governed is undecided, not a pass.
+- No finding prints a secret: excerpts are cleaned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from governance.tiers.config import Repository, load_repository
+from governance.tiers.exemptions import exempt, subject
+from governance.tiers.judging import Judging
+from governance.tiers.naming import SERVICES_FILE
+from governance.tiers.placing import clean
+from governance.tiers.rules.catalogue import RULES
+from governance.tiers.rules.model import EngineFacts
+from governance.verdict import Check, Finding, Outcome, Report, Severity, sort_findings
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from governance.adapters.files import FileSource
+
+_FAMILIES: Final[Mapping[str, str]] = {
+    "TL0": "reading",
+    "TL1": "schema",
+    "TL2": "base rules",
+    "TL3": "sampling rules",
+    "TL4": "prompts rules",
+    "TL9": "environment rules",
+}
+
+
+def check(
+    source: FileSource,
+    *,
+    today: date,
+    only: Sequence[str] | None = None,
+    engine_facts: EngineFacts | None = None,
+) -> Report:
+    """The report on everything governed in `source`, or on the configs that the paths `only` belong to.
+
+    `today` decides which exemptions count. `engine_facts` are the engines' option tables and defaults
+    (`governance.engines.facts.Facts`); without them the rules that need them leave the report undecided.
+    """
+    repository = load_repository(source, only)
+    judging = Judging(repository, engine_facts)
+    judging.run()
+    excused = exempt(
+        judging.findings,
+        repository.settings,
+        repository.services_file,
+        today=today,
+        judged={*map(str, repository.configs), *(f"service/{name}" for name in repository.services)}
+        | {subject(finding) for finding in repository.findings},
+        rules=RULES,
+        whole=only is None,
+    )
+    findings = sort_findings((*repository.findings, *excused.findings, *excused.about))
+    findings = tuple(clean(finding) for finding in findings)
+    return _report(source, repository, findings, judging.unjudged)
+
+
+def _report(
+    source: FileSource, repository: Repository, findings: tuple[Finding, ...], unjudged: Iterable[str]
+) -> Report:
+    configs = {str(each) for each in repository.configs}
+    concerned = {
+        subject(finding) for finding in findings if not finding.exempted and finding.path != SERVICES_FILE
+    }
+    judged = len(configs | {name for name in concerned if name})
+    if not judged and repository.services_file is None and not findings:
+        nothing = Check("governed files", Outcome.UNDECIDED, f"nothing governed in the {source.label}")
+        return Report(
+            "check",
+            checks=(nothing,),
+            summary=f"nothing governed in the {source.label}: no file below configs/, no {SERVICES_FILE}",
+            next="tierlock init",
+            run={"source": source.label, "configs": 0, "rules": len(RULES)},
+        )
+    checks = [_family(prefix, name, findings, judged) for prefix, name in _FAMILIES.items()]
+    waiting = sorted(unjudged)
+    if waiting:
+        detail = f"no engine tables at hand: {', '.join(waiting)} judged nothing"
+        checks.append(Check("engine tables", Outcome.UNDECIDED, detail))
+    return Report(
+        "check",
+        checks=tuple(checks),
+        findings=findings,
+        summary=_summary(findings, len(concerned - {""}), judged),
+        run={
+            "source": source.label,
+            "configs": judged,
+            "services": len(repository.services),
+            "rules": len(RULES),
+        },
+    )
+
+
+def _family(prefix: str, name: str, findings: Iterable[Finding], judged: int) -> Check:
+    mine = [finding for finding in findings if finding.code.startswith(prefix)]
+    counts = {
+        "errors": sum(finding.blocks for finding in mine),
+        "warnings": sum(f.severity is Severity.WARNING and not f.exempted for f in mine),
+        "notes": sum(f.severity is Severity.NOTE and not f.exempted for f in mine),
+        "exempted": sum(bool(finding.exempted) for finding in mine),
+    }
+    told = ", ".join(_counted(count, word) for word, count in counts.items() if count)
+    outcome = Outcome.BLOCK if counts["errors"] else Outcome.PASS
+    return Check(name, outcome, f"{judged} configs" + (f": {told}" if told else ""))
+
+
+def _counted(count: int, words: str) -> str:
+    return f"{count} {words.removesuffix('s') if count == 1 else words}"
+
+
+def _summary(findings: tuple[Finding, ...], concerned: int, judged: int) -> str:
+    shown = [finding for finding in findings if not finding.exempted]
+    blocking = sum(finding.blocks for finding in shown)
+    exempted = len(findings) - len(shown)
+    more = [f"{len(RULES)} rules"]
+    if exempted:
+        more.append(f"{_counted(exempted, 'exemptions')} shown with --exempted")
+    told = ", ".join(more)
+    if not shown:
+        return f"no findings in {_counted(judged, 'configs')} ({told})"
+    among = f", {blocking} blocking," if 0 < blocking < len(shown) else ""
+    return (
+        f"{_counted(len(shown), 'findings')}{among} in {concerned} of {_counted(judged, 'configs')} ({told})"
+    )
