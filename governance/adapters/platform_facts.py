@@ -37,6 +37,11 @@ def host(root: Path = Path("/")) -> Host:
     )
 
 
+def machine() -> str:
+    """The machine as the kernel names it: `x86_64`."""
+    return platform.machine()
+
+
 def _dpkg(root: Path) -> bytes | None:
     """The dpkg status; distroless images keep one file per package in `status.d`."""
     whole = read_small(str(root / "var/lib/dpkg/status"))

@@ -38,7 +38,7 @@ TRIES: Final = 3
 TIMEOUT: Final = 20.0
 LONGEST_WAIT: Final = 10.0
 RETRIED: Final = frozenset({429, 500, 502, 503, 504})
-IDENTITY_TOKEN: Final = "<token>"
+IDENTITY_TOKEN: Final = "<token>"  # noqa: S105  a marker, not a password
 """The user name that marks a password as an identity (refresh) token."""
 HUB_API: Final = "registry-1.docker.io"
 HUB_KEYS: Final = ("https://index.docker.io/v1/", "index.docker.io", "docker.io")

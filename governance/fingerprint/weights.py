@@ -51,9 +51,13 @@ class WeightFile:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """All covered files of one model, sorted by name, and what their headers say."""
+    """All covered files of one model, sorted by name, and what their headers say.
+
+    Without files, `model` and the commit in `revision` name the content as a hub does.
+    """
 
     files: tuple[WeightFile, ...]
+    model: str = ""
     revision: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     damage: tuple[str, ...] = ()
@@ -68,6 +72,8 @@ def layer_value(weights: Weights) -> Tree | Unknown:
     if weights.damage:
         return Unknown("; ".join(weights.damage[:3]))
     if not weights.files:
+        if weights.model and weights.revision:
+            return {"model": weights.model, "commit": weights.revision}
         return Unknown("the folder has no file that an engine reads")
     return {"files": [{"name": f.name, "size": f.size, "digest": f.blake3} for f in weights.files]}
 
@@ -79,6 +85,7 @@ def to_json(weights: Weights) -> Tree:
             {"name": f.name, "size": f.size, "digest": f.blake3, **({"sha256": f.sha256} if f.sha256 else {})}
             for f in weights.files
         ],
+        "model": weights.model,
         "revision": weights.revision,
         "facts": dict(weights.facts),
         "damage": list(weights.damage),
@@ -92,6 +99,7 @@ def from_json(value: Tree) -> Weights:
         raise TypeError("files, facts or damage are not what they should be")
     return Weights(
         tuple(_file_from(item) for item in files),
+        str(value.get("model", "")),
         str(value.get("revision", "")),
         tuple(sorted((key, str(item)) for key, item in facts.items())),
         tuple(map(str, damage)),
@@ -221,3 +229,15 @@ def verify_hub(blobs: Mapping[str, str], digests: Mapping[str, Mapping[str, str]
         if algorithm and actual != blob:
             found.append(notice("TL967", f"`{name}` is {actual[:12]}, the hub has {blob[:12]}", key=name))
     return tuple(found)
+
+
+def verify_revision(model: str, revision: str, *, then: str = "", now: str | Unknown) -> tuple[Finding, ...]:
+    """What a hub says about a revision: it moved since it stood for commit `then`, or it can be had no
+    more.
+    """
+    if isinstance(now, Unknown):
+        return (notice("TL969", f"`{model}` at {revision[:12]}: {now.reason}", key="model.revision"),)
+    if then and then != now:
+        text = f"`{revision}` of `{model}` was {then[:12]} and is {now[:12]}"
+        return (notice("TL968", text, key="model.revision"),)
+    return ()
