@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -154,8 +155,7 @@ class _Walk:
 
     def _no_choice(self, expected: Sequence[Any], value: Json, path: KeyPath) -> Flaw:
         words = [str(each) for each in expected]
-        near = hints.nearest(str(value), words)
-        hint = f"did you mean `{near}`?" if near else f"choose from: {', '.join(words)}"
+        hint = hints.for_choice(self._kind, str(value), words)
         return Flaw(path, "TL105", f"`{key_text(path)}` is {_shown(value)}, which is not a choice", hint)
 
 
@@ -198,7 +198,7 @@ def _type_hint(kinds: set[str], value: Json) -> str:
             return f"write it without quotes: {value}"
         if "bool" in kinds and value in ("true", "false"):
             return f"write it without quotes: {value}"
-    if isinstance(value, float) and "int" in kinds and "float" not in kinds:
+    if isinstance(value, float) and math.isfinite(value) and "int" in kinds and "float" not in kinds:
         whole = int(value)
         return f"write {whole}" if whole == value else f"write a whole number: {whole} or {whole + 1}"
     if isinstance(value, bool) and kinds & {"int", "float"}:
@@ -239,11 +239,10 @@ def _text(schema: Mapping[str, Any], value: str, path: KeyPath) -> list[Flaw]:
 
 def _number(kind: str, schema: Mapping[str, Any], value: float, path: KeyPath) -> list[Flaw]:
     low, over, high = schema.get("ge"), schema.get("gt"), schema.get("le")
-    finite = value == value and value not in (float("inf"), float("-inf"))
     inside = (
         (low is None or value >= low) and (over is None or value > over) and (high is None or value <= high)
     )
-    if finite and inside:
+    if math.isfinite(value) and inside:
         return []
     allowed = range_words(schema) or "a finite number of at most 53 bits"
     known = spec(kind, path)

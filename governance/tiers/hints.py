@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from governance.tiers.fields import FieldSpec, spec, specs
@@ -39,6 +39,15 @@ def for_unknown_key(kind: str, path: KeyPath, name: str, fields: Mapping[str, An
     if len(fields) <= _MANY:
         return f"the keys here are: {', '.join(fields)}"
     return "all keys are in docs/reference/fields.md"
+
+
+def for_choice(kind: str, value: str, choices: Sequence[str]) -> str:
+    """A hint for `value`, which is none of `choices`."""
+    called = (key for key in _called(kind, _plain(value)) if key in choices)
+    if near := next(called, None) or nearest(value, choices):
+        return f"did you mean `{near}`?"
+    shown = ", ".join(choices[:_MANY])
+    return f"choose from: {shown}" if len(choices) <= _MANY else "all choices are in docs/reference/fields.md"
 
 
 def for_missing(kind: str, path: KeyPath) -> str:
@@ -84,7 +93,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def _called(kind: str, plain: str) -> list[str]:
-    """The keys of `kind` whose last step, or name elsewhere, is `plain`: own names first, short ones first."""
+    """The keys of `kind` whose last step, or name elsewhere, is `plain`: own names first, then short ones."""
     own, also = [], []
     for key, known in specs(kind).items():
         if _plain(key.rpartition(".")[2]) == plain:

@@ -16,7 +16,7 @@ from governance.tiers.config import Config, Repository, Service
 from governance.tiers.naming import ROOT, SERVICES_FILE, TIERS, ConfigId, config_of
 from governance.tiers.reader import Reading, finding_at, read_json, read_jsonl, read_yaml
 from governance.tiers.references import LIMITS, name_fault, references
-from governance.tiers.structure import Layout, layout
+from governance.tiers.structure import Layout, layout, shown, twin_finding
 from governance.tiers.validate import validate
 from governance.values import KeyPath
 from governance.verdict import Finding, Severity, sort_findings
@@ -31,23 +31,23 @@ _LFS_MAX: Final = 1024
 
 def load(source: FileSource, only: Collection[str] | None) -> Repository:
     """What `config.load_repository` promises."""
-    only = None if only is None else frozenset(only)
+    paths = None if only is None else frozenset(only)
     found = layout([*source.entries(ROOT), *source.entries(SERVICES_FILE)])
     loader = _Loader(source, found)
     reading, settings = loader.services_file()
     bindings: Mapping[str, Tree] = settings.get("services", {})  # type: ignore[assignment]
-    if only is None:
+    if paths is None:
         chosen, names = list(found.configs), list(bindings)
     else:
-        chosen, names = _chosen(only, found, bindings)
+        chosen, names = _chosen(paths, found, bindings)
     loader.prefetch(chosen)
     configs = {each: config for each in chosen if (config := loader.config(each)) is not None}
     services = {name: _service(name, bindings[name], configs) for name in names}
     if reading is not None:
-        loader.findings += _unbound(reading, bindings, found, names if only is not None else None)
-    elif found.configs and only is None and found.services_file is None:
+        loader.findings += _unbound(reading, bindings, found, names if paths is not None else None)
+    elif found.configs and paths is None and found.services_file is None:
         loader.findings.append(_no_services_file())
-    findings = [*_within(found.findings, only), *loader.findings]
+    findings = [*_structure(found, paths), *loader.findings]
     return Repository(configs, services, reading, settings, sort_findings(findings))
 
 
@@ -224,12 +224,15 @@ def _unbound(
             yield finding_at(reading, "TL060", message, ("services", name, config_id.tier), hint=hint)
 
 
-def _within(findings: Iterable[Finding], only: Collection[str] | None) -> Iterable[Finding]:
-    """The structure findings about `only`: the paths themselves, and what lies beside them in one config."""
+def _structure(found: Layout, only: frozenset[str] | None) -> Iterable[Finding]:
+    """The structure findings; with `only`, those about these paths and the configs they belong to."""
     if only is None:
-        return findings
+        return [*found.findings, *(twin_finding(path, other) for other, path in found.twins)]
     touched = {config_of(path) for path in only} - {None}
-    return [each for each in findings if each.path in only or config_of(each.path) in touched]
+    names = {shown(path) for path in only}
+    own = [each for each in found.findings if each.path in names or config_of(each.path) in touched]
+    twins = [pair if pair[0] in only else pair[::-1] for pair in found.twins if not only.isdisjoint(pair)]
+    return [*own, *(twin_finding(path, other) for path, other in twins)]
 
 
 def _no_services_file() -> Finding:

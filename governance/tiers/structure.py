@@ -26,12 +26,14 @@ _WRONG_KIND: Final = {
 class Layout:
     """The entries of a repository by what they are.
 
-    `folders` has the files below the folder of each config, by the name the config calls them.
+    `folders` has the files below the folder of each config, by the name the config calls them; `twins` has
+    pairs of paths that some systems take for one.
     """
 
     configs: dict[ConfigId, Entry] = field(default_factory=dict)
     folders: dict[ConfigId, dict[str, Entry]] = field(default_factory=dict)
     services_file: Entry | None = None
+    twins: list[tuple[str, str]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -47,7 +49,7 @@ def layout(entries: Iterable[Entry]) -> Layout:
             continue
         twin = seen.setdefault(twin_key(path), path)
         if twin != path:
-            found.findings.append(_twin(path, twin))
+            found.twins.append((twin, path))
         if entry.kind is not Kind.FILE:
             found.findings.append(_wrong_kind(entry))
         elif not path.isascii() and not _is_text(path):
@@ -93,17 +95,18 @@ def _unclassified(path: str, tier: str, name: str) -> Finding:
 
 def _wrong_kind(entry: Entry) -> Finding:
     code, what, hint = _WRONG_KIND[entry.kind]
-    return Finding(code, f"`{_shown(entry.path)}` is {what}", path=_shown(entry.path), hint=hint)
+    return Finding(code, f"`{shown(entry.path)}` is {what}", path=shown(entry.path), hint=hint)
 
 
-def _twin(path: str, other: str) -> Finding:
+def twin_finding(path: str, other: str) -> Finding:
+    """`path` and `other` are one file on some systems."""
     message = f"`{path}` and `{other}` are one file on systems that ignore case or how accents are stored"
     return Finding("TL055", message, path=path, hint="rename one of them")
 
 
 def _not_utf8(path: str) -> Finding:
-    message = f"the name `{_shown(path)}` is not valid UTF-8"
-    return Finding("TL063", message, path=_shown(path), hint="rename the file")
+    message = f"the name `{shown(path)}` is not valid UTF-8"
+    return Finding("TL063", message, path=shown(path), hint="rename the file")
 
 
 def _is_in_tier(path: str) -> bool:
@@ -119,7 +122,8 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
+    """`path` as it can be printed: bytes that are no UTF-8 as `\\xff`."""
     return (
         path
         if _is_text(path)
