@@ -67,6 +67,8 @@ def kwargs_of_type(evaluator: Evaluator, hints: list[tuple[str, Any]]) -> dict[s
     if "dict" in kinds:
         return {"type": "json"}
     enums = [c for c in classes if evaluator.is_enum(c)]
+    if enums and all(isinstance(m.value, int) for m in evaluator.enum_members(enums[0])):
+        return {"type": "int"}
     if enums and "str" not in kinds:
         return {"type": "str", "choices": [m.name for m in evaluator.enum_members(enums[0])]}
     return {"type": "str"}
