@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from governance.engines import llama_cpp_launch, llama_cpp_read, llama_cpp_values, tables
+from governance.engines.bound_values import every_option
 from governance.engines.llama_cpp_read import single
-from governance.engines.model import Get, Imported, Launch, Observed, Option, OptionTable
+from governance.engines.model import Get, Imported, Launch, Observed, OptionTable
 from governance.values import Absent, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 
@@ -60,7 +60,7 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
 
 def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
     """The tiers a launch describes; `parse(render(base)).base` is `base` for what a launch can say."""
-    return llama_cpp_launch.parse(argv, environment, _every_option())
+    return llama_cpp_launch.parse(argv, environment, every_option(NAME))
 
 
 def observable(version: str) -> frozenset[str]:  # noqa: ARG001 - the same for every build that was measured
@@ -87,18 +87,3 @@ def comparable(value: Value) -> Value:
     if isinstance(value, Mapping):
         return {name: comparable(item) for name, item in value.items()}  # type: ignore[misc]
     return value
-
-
-@lru_cache(maxsize=1)
-def _every_option() -> OptionTable:
-    """The options of all builds that were read, the newest meaning of each: for commands of unknown build."""
-    found: dict[str, Option] = {}
-    newest = None
-    for version in tables.versions(NAME):
-        read = tables.table(NAME, version)
-        if isinstance(read, OptionTable):
-            found |= read.options
-            newest = read
-    if newest is None:
-        raise LookupError("the option tables of llama.cpp are not shipped")
-    return OptionTable(NAME, newest.version, found, newest.source)
