@@ -183,6 +183,7 @@ def every_option(engine: str) -> OptionTable:
     return OptionTable(engine, newest[0], options, _source_text(engine, newest[0]))
 
 
+@lru_cache(maxsize=64)
 def defaults(engine: str, version: str, name: TableName) -> Mapping[str, Value] | Unknown:
     """The default of each entry of one table: `sampling` (decoding parameters), `request`, `environment`."""
     found = nearest(engine, version)
@@ -191,6 +192,7 @@ def defaults(engine: str, version: str, name: TableName) -> Mapping[str, Value] 
     return {key: _default(entry) for key, entry in _entries(engine, found, name).items()}
 
 
+@lru_cache(maxsize=16)
 def unset(engine: str, version: str) -> Mapping[str, Json] | Unknown:
     """What the API uses for a decoding parameter a request leaves out and the model's file does not set."""
     found = nearest(engine, version)

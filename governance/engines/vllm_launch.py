@@ -37,6 +37,9 @@ WORDS: Final = Vocabulary(
     vllm_map.OPERATIONAL,
     special_keys=("engine.options.rope", "model.config_overrides", "engine.options.batch_invariant"),
 )
+# A tokenizer without a revision of its own is fetched at the model's.
+TOKENIZER: Final = "model.tokenizer.revision"
+REVISION: Final = "model.revision"
 _TRUE: Final = frozenset({"1", "true", "True"})
 
 
@@ -255,6 +258,7 @@ def _left_open(base: Tree, values: Mapping[str, Json]) -> tuple[Open, ...]:
         Open(f"base: {key}", reason, Effect.OUTPUT, suggestion)
         for key, (reason, suggestion) in vllm_map.LEFT_OPEN.items()
         if look(base, key) in (ABSENT, "auto")
+        and not (key == TOKENIZER and look(base, REVISION) is not ABSENT)
     ]
     if "config" in values:
         opened.append(

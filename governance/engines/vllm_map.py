@@ -247,7 +247,7 @@ UNDECIDED_WORDS: Final = frozenset({"auto", None, ""})
 LEFT_OPEN: Final[dict[str, tuple[str, str]]] = {
     "model.revision": ("the default branch moves, and answers with it", "revision: <40 hex digits>"),
     "model.tokenizer.revision": (
-        "the tokenizer follows the default branch, whatever the model's revision is",
+        "without a revision the tokenizer follows the default branch",
         "tokenizer: {revision: <40 hex digits>}",
     ),
     "engine.version": ("nothing says which version runs", "version: <what GET /version says>"),

@@ -44,6 +44,7 @@ REQUEST_KEYS: Final[dict[str, str]] = {
         *("truncate_prompt_tokens", "reasoning_effort", "thinking_budget", "parallel_tool_calls"),
     )
 }
+TOKENIZER_REVISION: Final = "model.tokenizer.revision"
 _NO_FILE: Final = "the model's generation_config.json is not kept with the config (`model.generation_config`)"
 
 
@@ -171,6 +172,11 @@ def engine_values(base: Tree) -> dict[str, EffectiveValue]:
         }
     found = dict(_bound(base, table))
     found |= _by_variable(base, table)
+    revision = look(base, "model.revision")
+    if revision is not ABSENT and look(base, TOKENIZER_REVISION) is ABSENT:
+        found[TOKENIZER_REVISION] = EffectiveValue(
+            TOKENIZER_REVISION, revision, ABSENT, from_engine_default(NAME, table.version), note="the model's"
+        )
     for group in (vllm_map.OVERRIDES, vllm_map.SPECULATIVE, vllm_map.KV_TRANSFER):
         declared = look(base, group.prefix)
         if declared is not ABSENT:
