@@ -15,7 +15,7 @@ from governance.errors import Unreadable
 from governance.tiers.config import Config, Repository, Service
 from governance.tiers.naming import ROOT, SERVICES_FILE, TIERS, ConfigId, config_of
 from governance.tiers.reader import Reading, finding_at, read_json, read_jsonl, read_yaml
-from governance.tiers.references import LIMITS, name_fault, references
+from governance.tiers.references import LIMITS, may_have_references, name_fault, references
 from governance.tiers.structure import Layout, layout, shown, twin_finding
 from governance.tiers.validate import validate
 from governance.values import KeyPath
@@ -108,20 +108,27 @@ class _Loader:
         if tree is None:
             return None
         folder = self._found.folders.get(config_id)
+        if folder or may_have_references(reading.text):
+            files = self._files(config_id, reading, tree, folder or {})
+        else:
+            files = {}
+        return Config(config_id, path, tree, reading, files)
+
+    def _files(
+        self, config_id: ConfigId, reading: Reading, tree: Tree, folder: Mapping[str, Entry]
+    ) -> dict[str, bytes]:
+        """What the config names, by path below its tier; a finding for every file that it does not name."""
         files: dict[str, bytes] = {}
         used: set[str] = set()
         for key, name, content in references(config_id.tier, tree):
             used.add(name)
-            found = self._file(reading, key, name, content, folder or {}, config_id)
-            if found is not None:
-                files[f"{config_id.name}/{name}"] = found
-        for name in (folder or {}).keys() - used:
+            if (data := self._file(reading, key, name, content, folder, config_id)) is not None:
+                files[f"{config_id.name}/{name}"] = data
+        for name in folder.keys() - used:
             message = f"`{name}` lies in the folder of {config_id}, which does not name it"
-            entry = (folder or {})[name]
-            self.findings.append(
-                Finding("TL059", message, path=entry.path, hint=f"name it in {path}, or delete it")
-            )
-        return Config(config_id, path, tree, reading, files)
+            hint = f"name it in {config_id.path}, or delete it"
+            self.findings.append(Finding("TL059", message, path=folder[name].path, hint=hint))
+        return files
 
     def _file(
         self,

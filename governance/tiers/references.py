@@ -48,6 +48,11 @@ def references(kind: str, tree: Any) -> Iterator[tuple[KeyPath, str, str]]:
                 yield path, name, content
 
 
+def may_have_references(text: str) -> bool:
+    """Whether a config written as `text` can name a file; False is certain and spares the walk."""
+    return "file" in text or "packages" in text or "\\" in text
+
+
 def name_fault(name: str) -> str | None:
     """Why `name` is no reference into the config's own folder, or None when it is one."""
     if "\\" in name:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from governance.tiers.compiled import core, schema, unordered, validator
@@ -17,6 +18,10 @@ from governance.values import Json, Tree
 from governance.verdict import Finding
 
 __all__ = ["FieldSpec", "spec", "validate"]
+
+
+# The reader refuses numbers too small for a double, so -0.0 is always written with its zero.
+_NEGATIVE_ZERO = re.compile(r"-\.?0")
 
 
 def validate(kind: str, reading: Reading) -> tuple[Tree | None, tuple[Finding, ...]]:
@@ -31,30 +36,23 @@ def validate(kind: str, reading: Reading) -> tuple[Tree | None, tuple[Finding, .
     except core().ValidationError:
         return None, _findings(kind, reading)
     for path in unordered(kind):
-        _sort(tree, path, 0)
-    if _may_have_negative_zero(reading.text):
+        if path[0] in tree:
+            _sort(tree, path, 0)
+    if _NEGATIVE_ZERO.search(reading.text):
         _clear_negative_zero(tree)
     return tree, ()
 
 
 def _sort(node: Any, path: tuple[str, ...], at: int) -> None:
     step = path[at]
-    if step == "[]":
-        for each in node:
-            _sort(each, path, at + 1)
-    elif step == "*":
-        for each in node.values():
-            _sort(each, path, at + 1)
-    elif isinstance(node, dict) and step in node:
+    if step in node:
         if at + 1 < len(path):
             _sort(node[step], path, at + 1)
         elif isinstance(node[step], list):
             node[step] = sorted(set(node[step]))
-
-
-def _may_have_negative_zero(text: str) -> bool:
-    """Whether a number in `text` can be -0.0: written so, or so small that it becomes so."""
-    return "-0" in text or "-." in text or "e-" in text or "E-" in text
+    elif step == "[]" or step == "*":
+        for each in node if step == "[]" else node.values():
+            _sort(each, path, at + 1)
 
 
 def _clear_negative_zero(node: Any) -> None:
