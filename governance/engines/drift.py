@@ -28,7 +28,7 @@ from governance.values import ABSENT, Absent, Effect, Tree, Unknown, Value
 from governance.verdict import Change, EffectiveValue
 
 # Which engine, which build, which weights: they belong to the base layer, not to the effective values.
-IDENTITY: Final = ("engine.name", "engine.version", "engine.commit")
+IDENTITY: Final = ("engine.name", "engine.version", "engine.commit", "model.id", "model.revision")
 PINNED: Final = "pinned per request, so unmoved"
 
 

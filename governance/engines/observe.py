@@ -141,6 +141,9 @@ def detect(get: Callable[[str], Json | str | Unknown], url: str = "") -> Detecte
     for rule in _RULES:
         if (found := rule(answers)) is not None:
             return found
+    if _is_transformers(answers, get):
+        reason = "transformers serve tells its version nowhere"
+        return Detected("transformers", Unknown(reason), "GET /openapi.json paths")
     said = "; ".join(f"{path}: {_short(answer)}" for path, answer in answers.items())
     raise Unreachable(
         "a server answers, and it is no engine tierlock knows",
@@ -193,17 +196,16 @@ def _tensorrt_llm(answers: Mapping[str, Value]) -> Detected | None:
     return None
 
 
-def _transformers(answers: Mapping[str, Value]) -> Detected | None:
-    """`transformers serve` has a model list and none of the other paths: what is left when all are asked."""
-    models = answers["/v1/models"]
-    others = [answer for path, answer in answers.items() if path != "/v1/models"]
-    if isinstance(models, Mapping) and "data" in models and all(isinstance(a, Unknown) for a in others):
-        reason = "transformers serve tells its version nowhere"
-        return Detected("transformers", Unknown(reason), "GET /v1/models, and no other engine's path answers")
-    return None
+def _is_transformers(answers: Mapping[str, Value], get: Callable[[str], Json | str | Unknown]) -> bool:
+    """`transformers serve` has a model list, none of the other paths, and two routes no other engine has."""
+    if not isinstance(answers["/v1/models"], Mapping):
+        return False
+    schema = get("/openapi.json")
+    paths = schema.get("paths") if isinstance(schema, Mapping) else None
+    return isinstance(paths, Mapping) and {"/v1/responses", "/v1/audio/transcriptions"} <= paths.keys()
 
 
-_RULES: Final = (_llama_cpp, _tensorrt_llm, _vllm, _sglang, _tgi, _ollama, _transformers)
+_RULES: Final = (_llama_cpp, _tensorrt_llm, _vllm, _sglang, _tgi, _ollama)
 
 
 def _owner(answers: Mapping[str, Value]) -> str | None:
