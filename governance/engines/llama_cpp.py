@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from governance.engines import llama_cpp_launch, llama_cpp_read, llama_cpp_values, tables
-from governance.engines.bound_values import every_option
 from governance.engines.llama_cpp_read import single
 from governance.engines.model import Get, Imported, Launch, Observed, OptionTable
+from governance.engines.option_values import every_option
 from governance.values import Absent, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 

@@ -92,7 +92,7 @@ _CONSTANT: Final[dict[str, Json | Absent]] = {
 
 
 def table(version: str) -> OptionTable | Unknown:
-    """The Modelfile parameters and server variables of `version`, else of the nearest lower one, as options."""
+    """Modelfile parameters and server variables of `version`, else of the nearest lower one, as options."""
     near = tables.nearest(NAME, version)
     if isinstance(near, Unknown):
         return near

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from governance.engines import bound_values, tables
+from governance.engines import option_values, tables
 from governance.engines.argparse_launch import Vocabulary, arguments, extras_of, keys_of, options_of
 from governance.engines.argparse_line import Spellings, read
 from governance.engines.bindings import UNLESS_AUTO, UNLESS_NONE, Binding, Codec, bound, words
@@ -197,7 +197,7 @@ def as_applied(drawn: Mapping[str, EffectiveValue]) -> Mapping[str, EffectiveVal
 def engine_values(base: Tree) -> Mapping[str, EffectiveValue]:
     """Each engine value, declared or default, by its key path."""
     options = table(str(look(base, "engine.version") or ""))
-    found = bound_values.engine_values(base, options, WORDS, _OPEN)
+    found = option_values.engine_values(base, options, WORDS, _OPEN)
     variables = look(base, "environment.variables")
     for key, name in _VARIABLES.items():
         declared = look(base, key)
@@ -205,7 +205,7 @@ def engine_values(base: Tree) -> Mapping[str, EffectiveValue]:
         if declared is not ABSENT and declared != "auto":
             found[key] = EffectiveValue(key, declared, declared, FROM_CONFIG)
         elif isinstance(text, str):
-            value = bound_values.variable_value(_variable(key, name), name, text)
+            value = option_values.variable_value(_variable(key, name), name, text)
             found[key] = EffectiveValue(
                 key, value, provenance=FROM_CONFIG, note=f"from environment.variables.{name}"
             )
@@ -240,7 +240,7 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
 
 def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
     """The tiers a launch of TGI describes, and what it leaves open."""
-    options = bound_values.every_option(NAME)
+    options = option_values.every_option(NAME)
     words_of = list(argv)
     while words_of and not words_of[0].startswith("-"):
         words_of.pop(0)
@@ -257,7 +257,7 @@ def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
         put(base, _O + "speculative.method", "auto")
     for key, name in _VARIABLES.items():
         if name in environment:
-            value = bound_values.variable_value(_variable(key, name), name, environment[name])
+            value = option_values.variable_value(_variable(key, name), name, environment[name])
             if not isinstance(value, Unknown | Absent):
                 put(base, key, value)
     if rest:
@@ -317,7 +317,7 @@ def _from_environment(
     for option in options.options.values():
         if option.env not in environment or option.env is None or option.name in WORDS.operational:
             continue
-        value = bound_values.variable_value(option, option.env, environment[option.env])
+        value = option_values.variable_value(option, option.env, environment[option.env])
         if isinstance(value, Unknown):
             problems.append(value.reason)
         elif not isinstance(value, Absent):

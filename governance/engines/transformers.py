@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from governance.engines import bound_values, tables
+from governance.engines import option_values, tables
 from governance.engines.argparse_launch import Vocabulary, arguments, extras_of, keys_of, options_of
 from governance.engines.argparse_line import Spellings, read
 from governance.engines.bindings import UNLESS_AUTO, UNLESS_NONE, bound
@@ -165,7 +165,7 @@ def as_applied(drawn: Mapping[str, EffectiveValue]) -> Mapping[str, EffectiveVal
 def engine_values(base: Tree) -> Mapping[str, EffectiveValue]:
     """Each engine value, declared or default, by its key path."""
     options = table(str(look(base, "engine.version") or ""))
-    return bound_values.engine_values(base, options, WORDS, _OPEN)
+    return option_values.engine_values(base, options, WORDS, _OPEN)
 
 
 def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> Launch:
@@ -191,7 +191,7 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
 
 def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:  # noqa: ARG001 - it reads none
     """The tiers a launch of `transformers serve` describes, and what it leaves open."""
-    options = bound_values.every_option(NAME)
+    options = option_values.every_option(NAME)
     at = argv.index("serve") + 1 if "serve" in argv else 1
     line = read(argv[at:], Spellings(options))
     base, rest = keys_of(line.values, options, WORDS)
