@@ -28,7 +28,8 @@ NOT_SENT: Final = frozenset(
 # Groups that are one parameter each: their parts resolve on their own.
 _GROUPS: Final = frozenset({"dry", "xtc", "mirostat", "dynamic_temperature", "beam", "structured"})
 
-Adjust = Callable[[Mapping[str, EffectiveValue]], Mapping[str, EffectiveValue]]
+# `as_applied(drawn, defaults)` of an engine module: what the engine makes of the values it is sent.
+Adjust = Callable[[Mapping[str, EffectiveValue], Mapping[str, EffectiveValue]], Mapping[str, EffectiveValue]]
 
 
 def resolve(
@@ -40,7 +41,7 @@ def resolve(
     drawn = _drawn(sampling, defaults, engine.NAME)
     adjust = cast("Adjust | None", getattr(engine, "as_applied", None))
     if adjust is not None:
-        drawn = dict(adjust(drawn))
+        drawn = dict(adjust(drawn, defaults))
     values = [_as_sampling(value) for value in drawn.values()]
     values += [_judged(value) for value in engine.engine_values(base).values()]
     return tuple(sorted(values, key=lambda value: value.key))

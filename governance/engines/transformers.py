@@ -138,20 +138,23 @@ def sampling_defaults(base: Tree, generation_config: Tree | Unknown | Absent) ->
     return found
 
 
-def as_applied(drawn: Mapping[str, EffectiveValue]) -> Mapping[str, EffectiveValue]:
+def as_applied(
+    drawn: Mapping[str, EffectiveValue], defaults: Mapping[str, EffectiveValue]
+) -> Mapping[str, EffectiveValue]:
     """The sampling values as the server applies them; see the rules above."""
     found = dict(drawn)
     for key, value in drawn.items():
         if value.provenance == FROM_CONFIG and key not in _REQUEST:
             note = "the server takes no such field of a request"
-            found[key] = EffectiveValue(key, ABSENT, value.source, f"not applied by {NAME}", note=note)
+            kept = defaults[key].value if key in defaults else ABSENT
+            found[key] = EffectiveValue(key, kept, value.source, f"not applied by {NAME}", note=note)
     frequency = drawn.get("frequency_penalty")
     if frequency is not None and isinstance(frequency.value, int | float):
         where = "1 + frequency_penalty, as the server computes it"
         found["repetition_penalty"] = EffectiveValue(
             "repetition_penalty", 1.0 + float(frequency.value), ABSENT, where
         )
-    temperature, sample = drawn.get("temperature"), drawn.get("do_sample")
+    temperature, sample = drawn.get("temperature"), found.get("do_sample")
     if temperature is not None and temperature.provenance == FROM_CONFIG and temperature.value == 0:
         found["do_sample"] = EffectiveValue("do_sample", False, ABSENT, "temperature is 0")
     elif temperature is not None and sample is not None and sample.value is False:
