@@ -38,10 +38,11 @@ def resolve(
     """Every decoding value (`sampling.top_k`) and engine value (`engine.options.threads`), sorted by key."""
     engine = engine_of(base)
     defaults = engine.sampling_defaults(base, generation_config)
-    drawn = _drawn(sampling, defaults, engine.NAME)
+    takes = cast("Takes | None", getattr(engine, "takes", None))
+    drawn = _drawn(sampling, defaults, engine.NAME, takes)
     adjust = cast("Adjust | None", getattr(engine, "as_applied", None))
     if adjust is not None:
-        drawn = dict(adjust(drawn, defaults))
+        drawn = dict(adjust(drawn))
     values = [_as_sampling(value) for value in drawn.values()]
     values += [_judged(value) for value in engine.engine_values(base).values()]
     return tuple(sorted(values, key=lambda value: value.key))
@@ -114,25 +115,30 @@ def _sent(sampling: Tree) -> Iterable[tuple[str, Json]]:
             yield f"extra.{name}", value
 
 
-def _drawn(sampling: Tree, defaults: Mapping[str, EffectiveValue], engine: str) -> dict[str, EffectiveValue]:
+def _drawn(
+    sampling: Tree, defaults: Mapping[str, EffectiveValue], engine: str, takes: Takes | None
+) -> dict[str, EffectiveValue]:
     found = dict(defaults)
     for key, value in _sent(sampling):
         if value == INHERIT:
             found.update(_inherited(key, defaults, engine))
-        elif key in defaults or key.startswith("extra."):
+        elif key.startswith("extra.") or (key in defaults and (takes is None or takes(key))):
             found[key] = EffectiveValue(key, value, value, FROM_CONFIG)
         else:
-            note = f"{engine} has no such parameter: it is not applied"
-            found[key] = EffectiveValue(key, ABSENT, value, f"not applied by {engine}", note=note)
+            kept = defaults[key].value if key in defaults else ABSENT
+            found[key] = EffectiveValue(key, kept, value, f"not applied by {engine}", note=_no_field(engine))
     return found
+
+
+def _no_field(engine: str) -> str:
+    return f"{engine} takes no such field of a request"
 
 
 def _inherited(key: str, defaults: Mapping[str, EffectiveValue], engine: str) -> dict[str, EffectiveValue]:
     """The server's value of an inherited key; all parts of an inherited group."""
     parts = [name for name in defaults if name == key or name.startswith(f"{key}.")]
     if not parts:
-        note = f"{engine} has no such parameter"
-        return {key: EffectiveValue(key, ABSENT, INHERIT, f"not applied by {engine}", note=note)}
+        return {key: EffectiveValue(key, ABSENT, INHERIT, f"not applied by {engine}", note=_no_field(engine))}
     return {name: _with(defaults[name], source=INHERIT) for name in parts}
 
 

@@ -167,17 +167,14 @@ def sampling_defaults(
     return found
 
 
+def takes(key: str) -> bool:
+    """Whether the chat route takes the decoding parameter from a request."""
+    return key not in _DROPPED
+
+
 def as_applied(drawn: Mapping[str, EffectiveValue]) -> Mapping[str, EffectiveValue]:
     """The sampling values as the chat route applies them; see the rules above."""
     found = dict(drawn)
-    for key in _DROPPED:
-        value = found.get(key)
-        if value is not None and value.provenance == FROM_CONFIG:
-            note = "the chat route drops this field of a request"
-            default = (
-                1.0 if key == "repetition_penalty" else {"top_k": 0, "best_of": 1, "n": 1}.get(key, ABSENT)
-            )
-            found[key] = EffectiveValue(key, default, value.source, f"not applied by {NAME}", note=note)
     presence = found.get("presence_penalty")
     if presence is not None and isinstance(presence.value, int | float):
         where = "presence_penalty + 2, as the chat route computes it"

@@ -138,16 +138,14 @@ def sampling_defaults(base: Tree, generation_config: Tree | Unknown | Absent) ->
     return found
 
 
-def as_applied(
-    drawn: Mapping[str, EffectiveValue], defaults: Mapping[str, EffectiveValue]
-) -> Mapping[str, EffectiveValue]:
+def takes(key: str) -> bool:
+    """Whether a request can set the decoding parameter."""
+    return key in _REQUEST
+
+
+def as_applied(drawn: Mapping[str, EffectiveValue]) -> Mapping[str, EffectiveValue]:
     """The sampling values as the server applies them; see the rules above."""
     found = dict(drawn)
-    for key, value in drawn.items():
-        if value.provenance == FROM_CONFIG and key not in _REQUEST:
-            note = "the server takes no such field of a request"
-            kept = defaults[key].value if key in defaults else ABSENT
-            found[key] = EffectiveValue(key, kept, value.source, f"not applied by {NAME}", note=note)
     frequency = drawn.get("frequency_penalty")
     if frequency is not None and isinstance(frequency.value, int | float):
         where = "1 + frequency_penalty, as the server computes it"
