@@ -28,8 +28,10 @@ NOT_SENT: Final = frozenset(
 # Groups that are one parameter each: their parts resolve on their own.
 _GROUPS: Final = frozenset({"dry", "xtc", "mirostat", "dynamic_temperature", "beam", "structured"})
 
-# `as_applied(drawn, defaults)` of an engine module: what the engine makes of the values it is sent.
-Adjust = Callable[[Mapping[str, EffectiveValue], Mapping[str, EffectiveValue]], Mapping[str, EffectiveValue]]
+# `as_applied` of an engine module: what the engine makes of the values together (greedy resets top_p).
+Adjust = Callable[[Mapping[str, EffectiveValue]], Mapping[str, EffectiveValue]]
+# `takes` of an engine module: whether its API has a field for a decoding parameter it knows.
+Takes = Callable[[str], bool]
 
 
 def resolve(
