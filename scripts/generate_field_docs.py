@@ -17,6 +17,7 @@ TITLES = {
         "prompts",
         "`configs/prompts/<name>.yaml`: what the model is told, and the answer's contract.",
     ),
+    "few_shot": ("few-shot files", "One line of `few_shot.jsonl`: a message, a pair, or a conversation."),
     "services": ("tierlock.yaml", "Services, review policy, task profiles, rule settings."),
 }
 INTRODUCTION = """# Fields

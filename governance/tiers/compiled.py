@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from pydantic_core import SchemaValidator
 
-KINDS: Final = ("base", "sampling", "prompts", "services")
+KINDS: Final = ("base", "sampling", "prompts", "services", "few_shot")
 _EXTENSION: Final = "pydantic_core._pydantic_core"
 _FOLDER: Final = Path(__file__).with_name("schemas")
 

@@ -36,7 +36,7 @@ class FieldSpec:
 def spec(kind: str, key: KeyPath) -> FieldSpec | None:
     """What is known of `key` in files of `kind`; the nearest key above it when the key itself is free.
 
-    None when the first step is not in the schema, or `kind` is none of base, sampling, prompts, services.
+    None when the first step is not in the schema, or `kind` is no kind of file.
     """
     table = specs(kind)
     found: FieldSpec | None = None

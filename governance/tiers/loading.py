@@ -182,7 +182,8 @@ def _content_findings(data: bytes, path: str, content: str) -> list[Finding]:
     if content == "json":
         return list(read_json(data, path).findings)
     if content == "jsonl":
-        return [finding for reading in read_jsonl(data, path) for finding in reading.findings]
+        lines = read_jsonl(data, path)
+        return [each for line in lines for each in (*line.findings, *validate("few_shot", line)[1])]
     try:
         data.decode()
     except UnicodeDecodeError as err:

@@ -27,7 +27,8 @@ _NEGATIVE_ZERO = re.compile(r"-\.?0")
 def validate(kind: str, reading: Reading) -> tuple[Tree | None, tuple[Finding, ...]]:
     """The clean tree of `reading` as a file of `kind`, or None and why not.
 
-    `kind` is base, sampling, prompts or services. A refused reading gives None and no further finding.
+    `kind` is base, sampling, prompts, services, or few_shot for one line of a few-shot file. A refused
+    reading gives None and no further finding.
     """
     if reading.tree is None:
         return None, ()

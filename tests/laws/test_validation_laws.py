@@ -17,7 +17,7 @@ from governance.tiers.explain import explain
 from governance.tiers.schemas.build import MODELS
 from tests.support.trees import damaged, random_tree
 
-ROUNDS = {"base": 6000, "sampling": 5000, "prompts": 5000, "services": 4000}
+ROUNDS = {"base": 6000, "sampling": 5000, "prompts": 5000, "services": 4000, "few_shot": 1000}
 
 
 def by_model(kind: str, tree: Any) -> Any:

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from governance.tiers.schemas.base import Base
 from governance.tiers.schemas.field import Spec
-from governance.tiers.schemas.prompts import Prompts
+from governance.tiers.schemas.prompts import Example, Prompts
 from governance.tiers.schemas.sampling import Sampling
 from governance.tiers.schemas.services import Services
 from governance.tiers.wording import range_words, type_words
@@ -25,6 +25,7 @@ MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "sampling": Sampling,
     "prompts": Prompts,
     "services": Services,
+    "few_shot": Example,
 }
 FORMAT: Final = 1
 # What a leaf may say; anything else would be lost on the way, so it is refused.
@@ -81,6 +82,8 @@ class _Builder:
             return _leaf(schema)
         if kind == "default":
             return self.plain(schema["schema"])
+        if kind == "model" and schema["root_model"]:
+            return self.plain(schema["schema"])
         if kind == "model":
             return self._typed_dict(schema)
         if kind == "definition-ref":
@@ -120,7 +123,9 @@ class _Builder:
     def describe(self, schema: Any, path: str, table: dict[str, dict[str, Any]]) -> None:
         """Fill `table` with everything below `path`."""
         schema = self.resolved(schema)
-        if schema["type"] == "model":
+        if schema["type"] == "model" and schema["root_model"]:
+            self.describe(schema["schema"], path, table)
+        elif schema["type"] == "model":
             for name, field in schema["schema"]["fields"].items():
                 self._describe_field(schema["cls"], name, field, path, table)
         elif schema["type"] == "union":

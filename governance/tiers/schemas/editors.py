@@ -16,6 +16,7 @@ _TITLES = {
     "sampling": "tierlock sampling config",
     "prompts": "tierlock prompts config",
     "services": "tierlock.yaml",
+    "few_shot": "one line of a tierlock few-shot file",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, RootModel
 
 from governance.tiers.schemas.field import (
     NONE,
@@ -77,6 +77,18 @@ class Shot(Closed):
 
     input: Annotated[str | dict[Identifier, JsonValue], Spec("what is given: a text, or template variables")]
     output: Annotated[str, Spec("what is to be answered, byte for byte")]
+
+
+class Conversation(Closed):
+    """One example as a whole conversation."""
+
+    messages: Annotated[list[Turn], Spec("the messages in order", also=("conversation", "turns"))]
+
+
+class Example(RootModel[Turn | Shot | Conversation]):
+    """One line of a few-shot file."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
 
 
 class FewShotFile(Closed):

@@ -195,6 +195,17 @@ def test_referenced_json_is_read_by_the_strict_rules() -> None:
     assert places == {("configs/prompts/p/tools.json", 1), ("configs/prompts/p/few.jsonl", 2)}
 
 
+def test_every_line_of_a_few_shot_file_must_be_an_example() -> None:
+    """A line that is no example would be dropped or break the prompt, depending on who renders it."""
+    source = tree({
+        "configs/prompts/p.yaml": PROMPTS + b"few_shot: {file: few.jsonl}\n",
+        "configs/prompts/p/few.jsonl": b'{"input": "a", "output": "b"}\n{"inptu": "a", "output": "b"}\n["a"]\n',
+    })  # fmt: skip
+    found = [(each.path, each.line, each.code) for each in load_repository(source).findings]
+    name = "configs/prompts/p/few.jsonl"
+    assert found == [(name, 2, "TL101"), (name, 2, "TL103"), (name, 3, "TL102")]
+
+
 def test_a_broken_services_file_hides_no_config() -> None:
     loaded = load_repository(tree({"tierlock.yaml": b"version: 1\nservcies: {}\n"}))
     assert [each.code for each in loaded.findings] == ["TL103"]

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
 from governance.tiers import compiled
 from governance.tiers.fields import spec, specs
@@ -57,8 +57,9 @@ def re_models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from re_models(each)
 
 
+SEEN: set[type[BaseModel]] = set()
 ALL_MODELS = [
-    each for seen in [set[type[BaseModel]]()] for model in MODELS.values() for each in models(model, seen)
+    each for model in MODELS.values() for each in models(model, SEEN) if not issubclass(each, RootModel)
 ]
 
 
