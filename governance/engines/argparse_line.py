@@ -304,11 +304,11 @@ def _written_switch(option: Option, flag: str, value: Json) -> Iterator[str]:
         yield flag
     elif value is False and option.negation:
         yield option.negation
-    elif value is False and option.default is None:
+    elif value is False and option.choices:
         yield f"{flag}=false"
     elif value is not False:
         raise ValueError(f"`{flag}` is a switch")
-    elif option.default is not False:
+    elif option.default is True:
         raise ValueError(f"`{flag}` cannot be switched off")
 
 

@@ -39,7 +39,7 @@ def declared(base: Tree, key: str) -> EffectiveValue:
 
 
 def values(base: Tree, table: OptionTable, words: Vocabulary, derived: Derived) -> dict[str, EffectiveValue]:
-    """Each value of the vocabulary by its key path; keys this version has no option for only when declared."""
+    """Each value of the vocabulary by its key path; one the version has no option for only when declared."""
     found: dict[str, EffectiveValue] = {}
     for binding in words.bindings:
         option = binding.option(table)

@@ -45,7 +45,8 @@ class Option:
     """One start option of an engine at one version.
 
     `name` is the engine's own name with underscores (`max_model_len`); `flags` are the spellings its command
-    line takes, the long one first; `type` is one of bool, int, float, number (int or float), str, json, list;
+    line takes, the long one first; `type` is one of bool (a switch; one that takes `true` or `false` as its
+    value has these as choices), int, float, number (int or float), str, json, list;
     `choices` is None when any value of the type is taken; `default` is a JSON value, `ABSENT` when there is
     none (the option is off), or `Unknown` when the engine computes it; `negation` is the flag that sets a
     boolean to false (`--no-enable-prefix-caching`), `negations` are its other spellings (`-nkvo`);

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from governance.engines import tables, vllm_launch, vllm_read, vllm_values
+from governance.engines.bound_values import version_of
 from governance.engines.model import Get, Imported, Launch, Observed, OptionTable
 from governance.values import Absent, Tree, Unknown
 from governance.verdict import EffectiveValue
@@ -49,9 +50,7 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
 
     Raises `Usage` for a key that this version has no option for.
     """
-    return vllm_launch.render(
-        base, table(vllm_values.version_of(base)), host=host, port=port, weights=weights
-    )
+    return vllm_launch.render(base, table(version_of(base)), host=host, port=port, weights=weights)
 
 
 def parse(argv: Sequence[str], environment: Mapping[str, str], *, version: str = "") -> Imported:

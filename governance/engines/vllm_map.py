@@ -23,6 +23,7 @@ from governance.engines.bindings import (
     bound,
     words,
 )
+from governance.engines.bound_values import Derived
 from governance.values import Json
 
 _O: Final = "engine.options."
@@ -209,7 +210,7 @@ OPERATIONAL: Final = frozenset(
 # What None or `auto` stands for where the engine decides: the provenance and the reason.
 GPU: Final = "gpu"
 MODEL: Final = "model"
-DERIVED: Final[dict[str, tuple[str, str]]] = {
+DERIVED: Final[Derived] = {
     "dtype": (GPU, "`auto` takes the checkpoint's format, and float16 on a GPU that has no bfloat16"),
     "kv_cache_dtype": (MODEL, "`auto` takes the model's format, unless the checkpoint names one"),
     "quantization": (MODEL, "the checkpoint's config.json says whether and how it is quantised"),
@@ -241,7 +242,6 @@ DERIVED: Final[dict[str, tuple[str, str]]] = {
     "mamba_ssm_cache_dtype": (MODEL, "`auto` takes the model's format"),
     "chat_template_content_format": (MODEL, "`auto` is decided by the chat template"),
 }  # fmt: skip
-UNDECIDED_WORDS: Final = frozenset({"auto", None, ""})
 
 # What a launch that does not say it leaves open, and what to write.
 LEFT_OPEN: Final[dict[str, tuple[str, str]]] = {

@@ -10,24 +10,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
-from governance.engines import model_file, tables, vllm_map
-from governance.engines.bindings import Binding, Part
+from governance.engines import bound_values, model_file, tables, vllm_map
+from governance.engines.bound_values import version_of
 from governance.engines.keys import look
 from governance.engines.model import (
     FROM_CONFIG,
     FROM_GENERATION_CONFIG,
     FROM_GPU,
-    FROM_MODEL,
-    Option,
     OptionTable,
     from_engine_default,
     from_unknown,
 )
-from governance.values import ABSENT, Absent, Json, Tree, Unknown, Value
+from governance.engines.vllm_launch import WORDS
+from governance.values import ABSENT, Absent, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 
 NAME: Final = "vllm"
@@ -48,19 +48,13 @@ TOKENIZER_REVISION: Final = "model.tokenizer.revision"
 _NO_FILE: Final = "the model's generation_config.json is not kept with the config (`model.generation_config`)"
 
 
-def version_of(base: Tree) -> str:
-    """`engine.version`, empty when the tree has none."""
-    version = look(base, "engine.version")
-    return version if isinstance(version, str) else ""
-
-
 def sampling_defaults(base: Tree, file: Tree | Unknown | Absent) -> dict[str, EffectiveValue]:
     """What the server uses for each decoding parameter a request leaves out, by sampling key."""
     version = version_of(base)
     known = tables.nearest(NAME, version)
     if isinstance(known, Unknown):
         return {k: EffectiveValue(k, known, ABSENT, from_unknown(known.reason)) for k in REQUEST_KEYS}
-    values = {key: _neutral(key, known) for key in REQUEST_KEYS if _has(key, known)}
+    values = dict(_neutrals(known))
     seen = _seen(base, file, known)
     taken = tables.fact(NAME, known, "generation_config_keys")
     for name in taken if isinstance(taken, list) else ():
@@ -69,6 +63,11 @@ def sampling_defaults(base: Tree, file: Tree | Unknown | Absent) -> dict[str, Ef
             values[key] = _taken(key, str(name), seen, base, known, values.get(key))
     values["stop_token_ids"] = _stop_ids(file)
     return values
+
+
+@lru_cache(maxsize=16)
+def _neutrals(version: str) -> Mapping[str, EffectiveValue]:
+    return {key: _neutral(key, version) for key in REQUEST_KEYS if _has(key, version)}
 
 
 def _has(key: str, version: str) -> bool:
@@ -163,67 +162,17 @@ def as_applied(values: Mapping[str, EffectiveValue]) -> dict[str, EffectiveValue
 
 def engine_values(base: Tree) -> dict[str, EffectiveValue]:
     """Each engine value, declared or default, by its key path in the base config."""
-    version = version_of(base)
-    table = tables.table(NAME, version)
+    table = tables.table(NAME, version_of(base))
     if isinstance(table, Unknown):
-        return {
-            b.key: EffectiveValue(b.key, table, look(base, b.key), from_unknown(table.reason))
-            for b in vllm_map.BINDINGS
-        }
-    found = dict(_bound(base, table))
+        return bound_values.unknown(base, WORDS, table)
+    found = bound_values.values(base, table, WORDS, vllm_map.DERIVED)
     found |= _by_variable(base, table)
     revision = look(base, "model.revision")
     if revision is not ABSENT and look(base, TOKENIZER_REVISION) is ABSENT:
         found[TOKENIZER_REVISION] = EffectiveValue(
             TOKENIZER_REVISION, revision, ABSENT, from_engine_default(NAME, table.version), note="the model's"
         )
-    for group in (vllm_map.OVERRIDES, vllm_map.SPECULATIVE, vllm_map.KV_TRANSFER):
-        declared = look(base, group.prefix)
-        if declared is not ABSENT:
-            found[group.prefix] = EffectiveValue(group.prefix, declared, declared, FROM_CONFIG)
-        elif group.option(table) is not None:
-            found[group.prefix] = EffectiveValue(
-                group.prefix, None, ABSENT, from_engine_default(NAME, table.version)
-            )
     return found
-
-
-def _bound(base: Tree, table: OptionTable) -> Iterator[tuple[str, EffectiveValue]]:
-    for binding in vllm_map.BINDINGS:
-        option = binding.option(table)
-        if option is not None:
-            yield binding.key, _value(base, binding, option, table)
-        elif look(base, binding.key) is not ABSENT:
-            yield binding.key, _declared(base, binding.key)
-    for part in vllm_map.PARTS:
-        inner = table.options.get(f"{part.name}.{part.part}")
-        if inner is not None and all(
-            part.key not in b.key or b.option(table) is None for b in vllm_map.BINDINGS
-        ):
-            yield part.key, _value(base, part, inner, table)
-
-
-def _declared(base: Tree, key: str) -> EffectiveValue:
-    value = look(base, key)
-    return EffectiveValue(key, value, value, FROM_CONFIG)
-
-
-def _value(base: Tree, binding: Binding | Part, option: Option, table: OptionTable) -> EffectiveValue:
-    declared = look(base, binding.key)
-    derived = vllm_map.DERIVED.get(option.name)
-    if declared is not ABSENT and not (derived and declared == "auto"):
-        return EffectiveValue(binding.key, declared, declared, FROM_CONFIG)
-    default = option.default
-    if isinstance(default, Unknown):
-        return EffectiveValue(binding.key, default, declared, from_unknown(default.reason))
-    if derived and (default in vllm_map.UNDECIDED_WORDS or declared == "auto"):
-        kind, reason = derived
-        where = FROM_GPU if kind == vllm_map.GPU else FROM_MODEL
-        return EffectiveValue(binding.key, Unknown(reason), declared, where, note=reason)
-    value: Json = None if isinstance(default, Absent) else default
-    if value is not None:
-        value = binding.codec.to_config(value)
-    return EffectiveValue(binding.key, value, declared, from_engine_default(NAME, table.version))
 
 
 def _by_variable(base: Tree, table: OptionTable) -> dict[str, EffectiveValue]:
@@ -233,7 +182,7 @@ def _by_variable(base: Tree, table: OptionTable) -> dict[str, EffectiveValue]:
     known = variables if isinstance(variables, Mapping) else {}
     key = "engine.options.batch_invariant"
     if look(base, key) is not ABSENT:
-        found[key] = _declared(base, key)
+        found[key] = bound_values.declared(base, key)
     elif vllm_map.BATCH_INVARIANT in known:
         found[key] = EffectiveValue(key, False, ABSENT, from_engine_default(NAME, table.version))
     key = "engine.options.attention"

@@ -53,6 +53,8 @@ def record(arguments: list[Any], keywords: dict[str, Any]) -> tuple[str, dict[st
     if text(keywords.get("action")) in {"append", "extend"} and "nargs" not in keywords:
         found["repeats"] = True
     choices = choices_of(keywords.get("choices"))
+    if text(keywords.get("action")).endswith("StoreBoolean"):
+        choices = ["true", "false"]
     if choices is not None:
         found["choices"] = choices
     default = keywords.get("default", False if text(keywords.get("action")) == "store_true" else None)
@@ -81,6 +83,8 @@ def option_type(keywords: dict[str, Any]) -> str:
     """One of bool, int, float, str, json, list."""
     action = text(keywords.get("action"))
     if action.startswith("store_") or action.endswith(("BooleanOptionalAction", "StoreBoolean")):
+        return "bool"
+    if action.startswith("Deprecated") and keywords.get("type") is None and "nargs" not in keywords:
         return "bool"
     if action in {"append", "extend"} or keywords.get("nargs") in {"+", "*"}:
         return "list"

@@ -81,8 +81,11 @@ def argument(hints: list[tuple[str, Any]], said: dict[str, Any]) -> dict[str, An
         keywords["choices"] = said["choices"]
     literals = [v for kind, vs in hints if kind == "literal" for v in vs]
     parser = said.get("type_parser")
+    literals = [v for v in literals if v is not None]
     if said.get("action") is not None:
         keywords["action"] = said["action"]
+        more = said.get("action_kwargs")
+        keywords.update(more if isinstance(more, dict) else {})
     elif literals:
         keywords.setdefault("choices", literals)
         keywords["type"] = type(literals[0]).__name__
