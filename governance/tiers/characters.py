@@ -91,6 +91,15 @@ def is_odd(char: str) -> bool:
     return char != "\n" and (not char.isprintable() or char in UNSEEN)
 
 
+def has_a_home(char: str) -> bool:
+    """Whether there is any place where the odd character `char` is legitimate."""
+    return char in "\u200b\u200c\u200d\u3000\u180b\u180c\u180d\u180f" or (
+        "\ufe00" <= char <= "\ufe0f"
+        or "\U000e0020" <= char <= "\U000e007f"
+        or "\U000e0100" <= char <= "\U000e01ef"
+    )
+
+
 def at_home(text: str, index: int) -> bool:
     """Whether the odd character at `index` is where its script or an emoji needs it."""
     char = text[index]

@@ -16,7 +16,7 @@ from typing import Any, Final
 from governance.tiers.scalars import PLAIN_KEYS, SHARED_WORDS, YAML11_BOOLEANS
 from governance.values import Json
 
-MAX_TEXT: Final = 100_000
+MAX_TEXT: Final = 200_000  # so few characters cannot hold more values than the exact path reads
 MAX_REMEMBERED: Final = 20_000
 _MAX_LINE: Final = 60
 _MAX_STACK: Final = 30
@@ -338,11 +338,7 @@ def _block_text(lines: list[str], first: int, parent: int, header: tuple[str, st
     line = lines[start]
     indent = parent + int(explicit) if explicit else len(line) - len(line.lstrip(" "))
     pad = " " * indent
-    if (
-        indent <= parent
-        or not line.startswith(pad)
-        or any(len(blank) > indent for blank in lines[first:start])
-    ):
+    if indent <= parent or not line.startswith(pad) or any(lines[first:start]):
         raise _Unsure
     body = []
     end = first

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from governance.tiers import decode as decoding
 from governance.tiers import plain
 from governance.tiers.decode import MAX_JSON_BYTES, MAX_JSONL_BYTES, MAX_TIER_BYTES
-from governance.tiers.faults import Fault, excerpt_at, finding_of
+from governance.tiers.faults import MAX_FAULTS, Fault, excerpt_at, finding_of
 from governance.tiers.marks import Marks, Places
 from governance.values import Json, KeyPath, key_text
 from governance.verdict import Finding, Severity
@@ -93,7 +93,10 @@ def read_json(data: bytes, path: str) -> Reading:
 
 
 def read_jsonl(data: bytes, path: str) -> tuple[Reading, ...]:
-    """One reading per line of `data`; an empty line is refused, the end of the last line is no line."""
+    """One reading per line of `data`; an empty line is refused, the end of the last line is no line.
+
+    After twenty refused lines the rest is not read: this is some other kind of file.
+    """
     decoded = decoding.decode(data, limit=MAX_JSONL_BYTES)
     if not decoded.ok or not decoded.text:
         faults = decoded.faults or (_empty(),)
@@ -103,6 +106,7 @@ def read_jsonl(data: bytes, path: str) -> tuple[Reading, ...]:
         lines.pop()
     notes: Iterable[Fault] = decoded.faults
     readings = []
+    refused = 0
     for number, line in enumerate(lines, 1):
         if line.strip():
             readings.append(_json(line, notes, path, number))
@@ -110,6 +114,9 @@ def read_jsonl(data: bytes, path: str) -> tuple[Reading, ...]:
             fault = Fault("TL022", "the line is empty", 0, 0, hint="remove it")
             readings.append(_reading(None, [fault], line, path, _json_places, number))
         notes = ()
+        refused += readings[-1].tree is None
+        if refused >= MAX_FAULTS:
+            break
     return tuple(readings)
 
 

@@ -81,29 +81,34 @@ def key_spot(key: str) -> Spot | None:
     """The first thing about a key that nobody can see, or None."""
     if key.isascii() and key.isprintable():
         return None
-    return next((spot for spot in spots(key) if spot.severity is not Severity.NOTE), None)
+    spot = next((spot for spot in spots(key) if spot.severity is not Severity.NOTE), None)
+    if spot is None or spot.code == "TL404":
+        return spot
+    return replace(spot, message=f"{chars.name_of(key[spot.index])} in a key")
 
 
 def spots(text: str) -> tuple[Spot, ...]:
     """Everything odd about `text`, in order of first appearance."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return ()
-    found: dict[object, Spot] = {}
-    for key, spot in (*_odd_characters(text), *_look_alikes(text), *_not_normalised(text)):
-        seen = found.get(key)
-        found[key] = replace(seen, more=seen.more + 1) if seen else spot
-    return tuple(sorted(found.values(), key=lambda spot: spot.index))[:MAX_FINDINGS]
+    found = [*_odd_characters(text), *_look_alikes(text), *_not_normalised(text)]
+    return tuple(sorted(found, key=lambda spot: spot.index))[:MAX_FINDINGS]
 
 
-def _odd_characters(text: str) -> Iterator[tuple[object, Spot]]:
+def _odd_characters(text: str) -> Iterator[Spot]:
     odd = {char for char in set(text) if chars.is_odd(char)}
     if not odd:
         return
     right_to_left = any(chars.is_right_to_left(char) for char in set(text))
-    for found in re.finditer(f"[{re.escape(''.join(sorted(odd)))}]", text):
-        index, char = found.start(), found[0]
-        if not chars.at_home(text, index):
-            yield char, _spot(text, index, char, right_to_left)
+    for char in odd:
+        first, count = text.find(char), text.count(char)
+        if chars.has_a_home(char):
+            strays = [
+                each.start() for each in re.finditer(char, text) if not chars.at_home(text, each.start())
+            ]
+            first, count = (strays[0], len(strays)) if strays else (0, 0)
+        if count:
+            yield replace(_spot(text, first, char, right_to_left), more=count - 1)
 
 
 def _spot(text: str, index: int, char: str, right_to_left: bool) -> Spot:
@@ -134,22 +139,26 @@ def _spot(text: str, index: int, char: str, right_to_left: bool) -> Spot:
 def _where(text: str, index: int) -> str:
     before, after = text[index - 1 : index] if index else "", text[index + 1 : index + 2]
     if before.isalnum() and after.isalnum():
-        return " inside a word"
+        return " between two words" if text[index].isspace() else " inside a word"
     return " at the end of a line" if after in {"", "\n"} else ""
 
 
-def _look_alikes(text: str) -> Iterator[tuple[object, Spot]]:
+def _look_alikes(text: str) -> Iterator[Spot]:
     letters = set(text)
     foreign = {char for char in letters if chars.script_of(char)}
     if not foreign or not any(chars.is_latin(char) for char in letters):
         return
     cyrillic = {char for char in foreign if chars.script_of(char) == "Cyrillic" and char.isalpha()}
     disguised = bool(cyrillic) and cyrillic <= chars.LOOK_ALIKE.keys()
+    starts: dict[str, list[int]] = {}
     for word in _WORD.finditer(text):
-        odd = _odd_letters(word[0], disguised)
+        if not word[0].isascii():
+            starts.setdefault(word[0], []).append(word.start())
+    for each, at in starts.items():
+        odd = _odd_letters(each, disguised)
         if odd:
-            index = word.start() + odd[0]
-            yield ("word", word[0]), Spot("TL404", _look_alike_message(word[0], odd), index, "type it again")
+            message = _look_alike_message(each, odd)
+            yield Spot("TL404", message, at[0] + odd[0], "type it again", more=len(at) - 1)
 
 
 def _odd_letters(word: str, disguised: bool) -> list[int]:
@@ -176,13 +185,15 @@ def _look_alike_message(word: str, odd: list[int]) -> str:
     return f"{chars.name_of(char)} looks like `{chars.LOOK_ALIKE[char]}` in the word `{shown}`"
 
 
-def _not_normalised(text: str) -> Iterator[tuple[object, Spot]]:
+def _not_normalised(text: str) -> Iterator[Spot]:
     if unicodedata.is_normalized("NFC", text):
         return
-    for _, end in _unnormalised_runs(text):
-        name = chars.name_of(text[end - 1])
+    ends = [end for _, end in _unnormalised_runs(text)]
+    if ends:
+        name = chars.name_of(text[ends[0] - 1])
         message = f"{name} where one character exists; the text is not in form NFC"
-        yield "NFC", Spot("TL408", message, end - 1, "convert it to NFC, if not meant", Severity.NOTE)
+        hint = "convert it to NFC, if not meant"
+        yield Spot("TL408", message, ends[0] - 1, hint, Severity.NOTE, len(ends) - 1)
 
 
 def _unnormalised_runs(text: str) -> Iterator[tuple[int, int]]:
@@ -264,14 +275,17 @@ def _shown_well(text: str, index: int) -> bool:
 
 def _assemble(text: str, shown: dict[int, str]) -> str:
     """`text` with the replacements, from the end, so that a backslash knows what follows it."""
+    if "\\" in text:
+        shown.update({found.start(): "\\" for found in re.finditer(r"\\", text)})
     parts: list[str] = []
-    following = ""
-    for index in range(len(text) - 1, -1, -1):
-        part = shown.get(index) or text[index]
-        if part == "\\" and following and following in "\\tnrxuU":
-            part = "\\\\"
-        parts.append(part)
-        following = part[0]
+    end = len(text)
+    for index in sorted(shown, reverse=True):
+        parts.append(text[index + 1 : end])
+        following = parts[-1][:1] or (parts[-2][:1] if len(parts) > 1 else "")
+        literal = text[index] == "\\" and following and following in "\\tnrxuU"
+        parts.append("\\\\" if literal else shown[index])
+        end = index
+    parts.append(text[:end])
     return "".join(reversed(parts))
 
 
