@@ -24,44 +24,72 @@ class LeftOut:
     why: str
 
 
-NOISE_VARIABLES: Final[dict[str, str]] = {
-    "VLLM_LOGGING_": "logging",
-    "VLLM_CONFIGURE_LOGGING": "logging",
-    "VLLM_LOG_": "logging",
-    "VLLM_TRACE_FUNCTION": "tracing",
-    "VLLM_USAGE_": "usage reports",
-    "VLLM_NO_USAGE_STATS": "usage reports",
-    "VLLM_DO_NOT_TRACK": "usage reports",
-    "VLLM_HOST_IP": "address",
-    "VLLM_PORT": "address",
-    "VLLM_RPC_": "addresses and timeouts between processes",
-    "SGLANG_LOG_": "logging",
-    "SGLANG_LOGGING_": "logging",
-    "SGLANG_HOST_IP": "address",
-    "LLAMA_LOG_": "logging",
-    "LLAMA_ARG_LOG_": "logging",
-    "LLAMA_ARG_HOST": "address",
-    "LLAMA_ARG_PORT": "address",
-    "OLLAMA_HOST": "address",
-    "OLLAMA_ORIGINS": "allowed web origins",
-    "OLLAMA_DEBUG": "logging",
-    "NCCL_DEBUG": "logging",
-    "TOKENIZERS_PARALLELISM": "threads of the tokenizer; the tokens are the same",
-    "TRANSFORMERS_VERBOSITY": "logging",
-    "HF_HUB_VERBOSITY": "logging",
-    "HF_HUB_DISABLE_PROGRESS_BARS": "progress bars",
-    "HF_HUB_DISABLE_TELEMETRY": "usage reports",
-    "HF_HUB_ENABLE_HF_TRANSFER": "how files are fetched; their digests are in the weights layer",
-    "LOG_LEVEL": "logging",
-    "RUST_LOG": "logging",
-    "PYTHONUNBUFFERED": "logging",
-    "DO_NOT_TRACK": "usage reports",
-    "NO_COLOR": "logging",
-    "OTEL_": "tracing",
-    "HOSTNAME": "host name",
-    "PORT": "address",
-}
-"""Variables outside the base digest: a name, or a prefix when it ends in `_`."""
+NOISE_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
+    "address": (
+        "HOST", "HOSTNAME", "LLAMA_ARG_HOST", "LLAMA_ARG_PORT", "OLLAMA_HOST", "PORT",
+        "VLLM_DP_MASTER_IP", "VLLM_DP_MASTER_PORT", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_*",
+        "VLLM_PORT",
+    ),
+    "addresses": ("KUBERNETES_*", "POD_*"),
+    "adds a route to the server": (
+        "LLAMA_ARG_ENDPOINT_METRICS", "LLAMA_ARG_ENDPOINT_PROPS", "LLAMA_ARG_ENDPOINT_SLOTS",
+    ),
+    "adds routes to the server": ("VLLM_SERVER_DEV_MODE",),
+    "error reports": ("SENTRY_*",),
+    "experiment tracking": ("MLFLOW_*", "WANDB_*"),
+    "forbids downloads": ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"),
+    "how long a request may take": ("LLAMA_ARG_TIMEOUT",),
+    "how long the hub may take": ("HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT"),
+    "how many web threads answer": ("LLAMA_ARG_THREADS_HTTP",),
+    "installs, not runs": ("PIP_*", "UV_*"),
+    "logging": (
+        "HF_HUB_DISABLE_PROGRESS_BARS", "HF_HUB_VERBOSITY", "LLAMA_LOG_COLORS", "LLAMA_LOG_FILE",
+        "LLAMA_LOG_PREFIX", "LLAMA_LOG_TIMESTAMPS", "LLAMA_LOG_VERBOSITY", "LOGLEVEL", "LOG_LEVEL",
+        "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS", "NO_COLOR", "OLLAMA_DEBUG",
+        "PYTHONFAULTHANDLER", "PYTHONUNBUFFERED", "RUST_BACKTRACE", "RUST_LOG",
+        "SGLANG_LOGGING_CONFIG_PATH", "SGLANG_LOG_LEVEL", "TORCH_CPP_LOG_LEVEL", "TORCH_LOGS",
+        "TORCH_SHOW_CPP_STACKTRACES", "TRANSFORMERS_NO_ADVISORY_WARNINGS", "TRANSFORMERS_VERBOSITY",
+        "VLLM_CONFIGURE_LOGGING", "VLLM_DEBUG*", "VLLM_DEBUG_LOG_API_SERVER_RESPONSE", "VLLM_LOG*",
+        "VLLM_LOGGING_CONFIG_PATH", "VLLM_LOGGING_LEVEL", "VLLM_LOGGING_PREFIX",
+        "VLLM_LOGGING_STREAM", "VLLM_LOG_BATCHSIZE_INTERVAL", "VLLM_LOG_STATS_INTERVAL",
+        "VLLM_TRACE_FUNCTION",
+    ),
+    "logging of TGI": ("JSON_OUTPUT",),
+    "metrics": ("PROMETHEUS_*",),
+    "network": ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"),
+    "the clock": ("TZ",),
+    "the language of messages": ("LANG", "LC_*", "LC_ALL"),
+    "the name the model is shown under": ("LLAMA_ARG_ALIAS",),
+    "the terminal": ("TERM",),
+    "the user": ("HOME", "SHELL", "USER"),
+    "the web page of the server": ("LLAMA_ARG_NO_WEBUI",),
+    "the working folder": ("PWD",),
+    "tracing": ("DD_*", "OTEL_*"),
+    "usage statistics": (
+        "HF_HUB_DISABLE_TELEMETRY", "VLLM_DO_NOT_TRACK", "VLLM_NO_USAGE_STATS", "VLLM_USAGE_SOURCE",
+        "VLLM_USAGE_STATS_SERVER",
+    ),
+    "what a container asks of the driver": ("NVIDIA_REQUIRE_CUDA",),
+    "what a container may ask of the driver": ("NVIDIA_DRIVER_CAPABILITIES",),
+    "what happens after a crash": ("VLLM_KEEP_ALIVE_ON_ENGINE_DEATH",),
+    "where caches are kept": (
+        "PYTHONDONTWRITEBYTECODE", "TORCHINDUCTOR_CACHE_DIR", "TORCH_HOME", "TRITON_CACHE_DIR",
+        "VLLM_CACHE_ROOT", "XDG_CACHE_HOME",
+    ),
+    "where programs are found": ("PATH",),
+    "where settings are kept": ("XDG_CONFIG_HOME",),
+    "where the cache of models lies": (
+        "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE",
+    ),
+    "where the models lie": ("OLLAMA_MODELS",),
+    "where usage settings are kept": ("VLLM_CONFIG_ROOT",),
+    "which web pages may call": ("OLLAMA_ORIGINS",),
+}  # fmt: skip
+"""Variables outside the base digest by reason: a name, or a prefix when it ends in `*`."""
+
+_LISTED: Final = tuple(name for names in NOISE_VARIABLES.values() for name in names)
+_NAMES: Final = frozenset(name for name in _LISTED if not name.endswith("*"))
+_PREFIXES: Final = tuple(name[:-1] for name in _LISTED if name.endswith("*"))
 
 SECRET_PARTS: Final = (
     "TOKEN",
@@ -134,15 +162,15 @@ def is_secret_name(name: str) -> bool:
 
 def is_noise(name: str) -> bool:
     """Whether a variable of this name is outside the base digest because it shapes no answer."""
-    return any(name.startswith(entry) if entry.endswith("_") else name == entry for entry in NOISE_VARIABLES)
+    return name.upper() in _NAMES or name.upper().startswith(_PREFIXES)
 
 
 def left_out() -> Iterator[LeftOut]:
     """Every entry, in the order the layers are shown in."""
     for (tier, key), why in out_keys().items():
         yield LeftOut(tier, key, why)
-    for name, why in NOISE_VARIABLES.items():
-        yield LeftOut("base", f"variable {name}{'*' if name.endswith('_') else ''}", why)
+    for why, names in NOISE_VARIABLES.items():
+        yield LeftOut("base", f"variables {', '.join(names)}", why)
     yield LeftOut("base", "variables whose name says secret", "a secret is not stored and not hashed")
     yield LeftOut("base", "comments, key order, quoting, layout of YAML", "they change no value")
     yield from OBSERVED

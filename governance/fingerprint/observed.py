@@ -26,8 +26,8 @@ def resolved_differs(
     declared: Mapping[str, Json] | None = None,
     golden: Mapping[str, Json] | None = None,
 ) -> tuple[Finding, ...]:
-    """One finding per key where what the engine uses is not what was declared, or not what golden was recorded
-    with. An unknown resolved value is a finding too: it equals nothing.
+    """One finding per key where what the engine uses is not what was declared, or not what golden was
+    recorded with. An unknown resolved value is a finding too: it equals nothing.
     """
     found: list[Finding] = []
     for key, value in sorted((declared or {}).items()):

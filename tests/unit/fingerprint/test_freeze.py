@@ -20,7 +20,11 @@ SAME = [
     ("case of the build label", b"torch==2.6.0+cu124\n", b"torch==2.6.0+CU124\n"),
     ("blanks", b"a==1\n", b"  a == 1 \n"),
     ("index options", b"a==1\n", b"--index-url https://i.example/simple\n--extra-index-url=x\na==1\n"),
-    ("continuation lines", b"a==1 --hash=sha256:aa --hash=sha256:bb\n", b"a==1 \\\n  --hash=sha256:bb \\\n  --hash=sha256:aa\n"),
+    (
+        "continuation lines",
+        b"a==1 --hash=sha256:aa --hash=sha256:bb\n",
+        b"a==1 \\\n  --hash=sha256:bb \\\n  --hash=sha256:aa\n",
+    ),
     ("a repeated line", b"a==1\n", b"a==1\na==1.0\n"),
     ("quotes of a marker", b"a==1 ; python_version < '3.12'\n", b'a==1;python_version   <   "3.12"\n'),
     ("extras", b"a==1\n", b"a[x,y]==1\n"),
@@ -32,7 +36,11 @@ DIFFERENT = [
     ("another hash", b"a==1 --hash=sha256:aa\n", b"a==1 --hash=sha256:bb\n"),
     ("a marker", b"a==1\n", b"a==1 ; sys_platform == 'win32'\n"),
     ("a missing package", b"a==1\nb==1\n", b"a==1\n"),
-    ("another commit", b"a @ git+https://h.example/a@" + b"a" * 40, b"a @ git+https://h.example/a@" + b"b" * 40),
+    (
+        "another commit",
+        b"a @ git+https://h.example/a@" + b"a" * 40,
+        b"a @ git+https://h.example/a@" + b"b" * 40,
+    ),
 ]
 UNKNOWN = [
     ("a build path", b"numpy @ file:///opt/build/work\n", "numpy"),

@@ -84,7 +84,11 @@ def test_an_editable_install_makes_the_layer_unknown_and_is_named(tmp_path: Path
 def test_a_commit_is_part_of_a_package_and_its_address_is_not(tmp_path: Path) -> None:
     sites = []
     for number, (url, commit) in enumerate(
-        [("https://github.com/a/b.git", "a" * 40), ("https://mirror.example/a/b.git", "a" * 40), ("x://y", "b" * 40)]
+        [
+            ("https://github.com/a/b.git", "a" * 40),
+            ("https://mirror.example/a/b.git", "a" * 40),
+            ("x://y", "b" * 40),
+        ]
     ):
         site = tmp_path / str(number)
         info = {"url": url, "vcs_info": {"vcs": "git", "commit_id": commit}}
@@ -172,6 +176,11 @@ def test_an_empty_environment_is_unknown_and_not_equal_to_another(tmp_path: Path
 
 def test_a_record_gives_the_packages_back(tmp_path: Path) -> None:
     install(tmp_path, "torch", "2.6.0+cu124")
-    install(tmp_path, "x", "1", direct_url={"url": "https://h.example/x.whl", "archive_info": {"hash": "sha256=ab"}})
+    install(
+        tmp_path,
+        "x",
+        "1",
+        direct_url={"url": "https://h.example/x.whl", "archive_info": {"hash": "sha256=ab"}},
+    )
     found = read(tmp_path)
     assert from_json(to_json(found)) == found
