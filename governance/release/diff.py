@@ -1,0 +1,116 @@
+"""The difference between any two sides: files, states of the repository, services, captures, endpoints.
+
+- Each pair of kinds has one comparison; a pair without one is refused with what can be compared.
+- A whole repository beside a service means that service on both sides.
+- `fail_on_difference` makes a difference block; without it a difference is information.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from governance.errors import Usage
+from governance.release.changes import Showing
+from governance.release.found import Found
+from governance.release.sides import CaptureSide, EndpointSide, FileSide, Side, StateSide
+from governance.verdict import Report
+
+_KINDS: Final = {
+    FileSide: "a file",
+    StateSide: "a state or service",
+    CaptureSide: "a capture",
+    EndpointSide: "a server",
+}
+
+
+def compare(
+    left: Side, right: Side, *, fail_on_difference: bool = False, showing: Showing | None = None
+) -> Report:
+    """What moved from `left` to `right`: layers, then fields, causes and the next command.
+
+    Raises `Usage` for sides that cannot be compared, `Unreachable` for a server that does not answer.
+    """
+    found = _found(left, right, showing or Showing())
+    found.run = {"left": left.label, "right": right.label, **found.run}
+    return found.report(fail_on_difference=fail_on_difference)
+
+
+def _found(left: Side, right: Side, showing: Showing) -> Found:
+    match left, right:
+        case StateSide(), StateSide():
+            return _states(left, right, showing)
+        case FileSide(), FileSide():
+            from governance.release.files import compare_files
+
+            return compare_files(left, right, showing)
+        case CaptureSide(), CaptureSide():
+            return _captures(left, right, showing)
+        case EndpointSide(), EndpointSide():
+            from governance.release.endpoints import compare_servers
+
+            return compare_servers(left, right, showing)
+        case StateSide(), EndpointSide():
+            return _live(left, right, showing, reverse=False)
+        case EndpointSide(), StateSide():
+            return _live(right, left, showing, reverse=True)
+        case FileSide(), StateSide() if not right.service:
+            return _found(left, _file_of(right, left), showing)
+        case StateSide(), FileSide() if not left.service:
+            return _found(_file_of(left, right), right, showing)
+    kinds = [f"{_KINDS[type(side)]} (`{side.label}`)" for side in (left, right)]
+    raise Usage(
+        f"{kinds[0]} and {kinds[1]} cannot be compared",
+        hint="compare two of a kind, or a service with a server",
+    )
+
+
+def _states(left: StateSide, right: StateSide, showing: Showing) -> Found:
+    from governance.release.services import compare_service, compare_states
+
+    service = left.service or right.service
+    if not service:
+        return compare_states(left, right, showing)
+    return compare_service(_named(left, service), _named(right, service), showing)
+
+
+def _named(side: StateSide, service: str) -> StateSide:
+    """The side with its service. One that was named alone is called by the state it was read from."""
+    label = side.state.label if side.label == side.service else side.label
+    return StateSide(label, side.state, side.service or service, side.revision)
+
+
+def _live(declared: StateSide, endpoint: EndpointSide, showing: Showing, *, reverse: bool) -> Found:
+    from governance.release.endpoints import compare_live
+
+    names = [declared.service] if declared.service else list(declared.state.bindings())
+    if len(names) != 1:
+        known = ", ".join(f"{name}@{declared.revision or 'worktree'}" for name in names[:3])
+        raise Usage(
+            f"which service runs at {endpoint.label}?", hint=f"name it: {known or 'none is declared'}"
+        )
+    return compare_live(_named(declared, names[0]), endpoint, showing, reverse=reverse)
+
+
+def _captures(left: CaptureSide, right: CaptureSide, showing: Showing) -> Found:
+    from governance.fingerprint.layers import compare as compare_layers
+    from governance.release.captures import capture_changes
+
+    found = Found(title=f"{left.label} → {right.label}")
+    found.layers += compare_layers(left.capture.fingerprint(), right.capture.fingerprint())
+    changes, notes = capture_changes(left.capture, right.capture, showing)
+    found.changes += changes
+    found.notes += notes
+    found.undecided += [(layer.name, layer.detail) for layer in found.layers if layer.state == "unknown"]
+    return found
+
+
+def _file_of(state: StateSide, file: FileSide) -> Side:
+    """The same path in a state of the repository."""
+    source = state.state.source
+    folder = file.path.rpartition("/")[0]
+    return FileSide(
+        f"{state.label}:{file.path}",
+        file.path,
+        source.read(file.path),
+        lambda name: source.read(f"{folder}/{name}" if folder else name),
+    )

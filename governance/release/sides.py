@@ -1,0 +1,269 @@
+"""What can be compared, and what a word on the command line means.
+
+- A side is a file, a state of the repository (work tree, index, a revision) or one service of it, a capture,
+  or a running endpoint.
+- A word with several readings is refused with all of them and how to write each; nothing is guessed.
+- Reading a side touches the disk and git; an endpoint is asked only when it is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from governance.adapters.files import WorkTree, read_file
+from governance.adapters.git import Git, IndexTree, RevisionTree, find_root
+from governance.errors import IncompleteHistory, TierlockError, Unreadable, Usage
+from governance.release.states import State
+from governance.tiers.config import GOVERNED
+
+if TYPE_CHECKING:
+    from governance.engines.observe import Observation
+    from governance.fingerprint.record import Capture
+
+WORK_TREE: Final = ("worktree", "work-tree")
+INDEX: Final = ("index", "staged")
+LIVE: Final = "live"
+_LISTS: Final = ("requirements", "freeze", "pylock", "uv.lock")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSide:
+    """One file: a tier file, a prompt, a JSON file of a model. `path` is as it was written.
+
+    `beside` reads a file by its path relative to the folder of this one. Raises `Unreadable`.
+    """
+
+    label: str
+    path: str
+    data: bytes
+    beside: Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StateSide:
+    """A state of the repository; `service` when one is meant; `revision` as it was written, if any."""
+
+    label: str
+    state: State
+    service: str = ""
+    revision: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSide:
+    """The observed layers of one host or image."""
+
+    label: str
+    capture: Capture
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSide:
+    """A running server. `look` observes it, given the declared engine and version, empty to detect them."""
+
+    label: str
+    url: str
+    look: Callable[[str, str], Observation]
+
+
+Side: TypeAlias = FileSide | StateSide | CaptureSide | EndpointSide
+
+
+class Place:
+    """Where words get their meaning: a folder of the governed repository, and git around it, if any.
+
+    `here` is the folder that file names are relative to.
+    """
+
+    def __init__(
+        self, root: Path | str, *, here: Path | str = ".", environ: Mapping[str, str] | None = None
+    ) -> None:
+        self.root = Path(root).resolve()
+        self.here = Path(here)
+        self._environ = environ
+        self._git: Git | None = None
+        self._states: dict[str, State] = {}
+
+    def git(self) -> Git | None:
+        """The repository around the root; None outside of one."""
+        if self._git is None:
+            try:
+                self._git = Git(find_root(self.root), self._environ)
+            except Unreadable:
+                return None
+        return self._git
+
+    def state(self, name: str) -> State:
+        """`worktree`, `index` or a revision, opened once."""
+        if name not in self._states:
+            self._states[name] = self._open(name)
+        return self._states[name]
+
+    def _open(self, name: str) -> State:
+        if name in WORK_TREE:
+            return State(WorkTree(self.root))
+        git = self.git()
+        if git is None:
+            raise Unreadable(f"`{name}` needs a git repository", where=str(self.root), hint="git init")
+        folder = self._folder(git)
+        scope = [f"{folder}/{part}" if folder else part for part in GOVERNED]
+        if name in INDEX:
+            return State(IndexTree(git, scope, folder=folder))
+        return State(RevisionTree(git, name, scope, folder=folder))
+
+    def _folder(self, git: Git) -> str:
+        inner = self.root.relative_to(Path(git.root).resolve()).as_posix()
+        return "" if inner == "." else inner
+
+
+def parse_side(text: str, place: Place) -> Side:
+    """The side that `text` means. Raises `Usage` when it means nothing or several things.
+
+    Written: a path; `worktree`, `index` or a revision; a service, `service@revision`, `service@live` (its own
+    endpoint); `revision:path`; an http(s) address.
+    """
+    if text.startswith(("http://", "https://")):
+        return _endpoint(text, text, {})
+    readings: dict[str, Side | TierlockError] = {}
+    if (file := _file(text, place)) is not None:
+        readings[f"the file ./{text.removeprefix('./')}"] = file
+    if (state := _state(text, place)) is not None:
+        readings[f"the revision {text}^0"] = state
+    if (service := _service(text, place)) is not None:
+        readings[f"the service {text}@worktree"] = service
+    if not readings and "@" in text:
+        readings["at"] = _service_at(text, place)
+    if not readings and ":" in text:
+        readings["in"] = _file_at(text, place)
+    if len(readings) > 1:
+        named = ", ".join(readings)
+        raise Usage(f"`{text}` is ambiguous: {named}", hint="write it as one of them")
+    if not readings:
+        raise _nothing(text, place)
+    found = next(iter(readings.values()))
+    if isinstance(found, TierlockError):
+        raise found
+    return found
+
+
+def _file(text: str, place: Place) -> Side | None:
+    path = place.here / text
+    try:
+        if not path.is_file():
+            return None
+    except OSError:
+        return None
+    return _side_of(text, text, read_file(path, shown=text), lambda name: read_file(path.parent / name))
+
+
+def _side_of(label: str, path: str, data: bytes, beside: Callable[[str], bytes]) -> Side:
+    """A capture record, a list of packages, or any other file."""
+    from governance.fingerprint.record import is_capture, load
+
+    name = path.replace("\\", "/").rpartition("/")[2]
+    if name.endswith(".json") and is_capture(data):
+        return CaptureSide(label, load(data, path))
+    if name.startswith(_LISTS) and name.endswith((".txt", ".lock", ".toml")):
+        from governance.fingerprint.capture import from_list
+
+        return CaptureSide(label, from_list(data, path, generated_at="", tool=""))
+    return FileSide(label, path, data, beside)
+
+
+def _state(text: str, place: Place) -> Side | TierlockError | None:
+    if text in WORK_TREE or (text in INDEX and place.git() is not None):
+        return StateSide("work tree" if text in WORK_TREE else "index", place.state(text))
+    git = place.git()
+    if git is None or text.startswith("-"):
+        return None
+    if git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")[0] != 0:
+        return None
+    try:
+        return StateSide(text, place.state(text), revision=text)
+    except TierlockError as err:
+        return err
+
+
+def _service(text: str, place: Place) -> Side | None:
+    state = place.state(WORK_TREE[0])
+    return StateSide(text, state, text) if text in state.bindings() else None
+
+
+def _service_at(text: str, place: Place) -> Side | TierlockError:
+    name, _, revision = text.partition("@")
+    if revision == LIVE:
+        return _live(name, place)
+    try:
+        state = place.state(revision)
+    except TierlockError as err:
+        return err
+    if name not in state.bindings():
+        return _no_service(name, state)
+    return StateSide(revision if revision not in WORK_TREE else "work tree", state, name, revision)
+
+
+def _live(name: str, place: Place) -> Side | TierlockError:
+    state = place.state(WORK_TREE[0])
+    tree = state.bindings().get(name)
+    if tree is None:
+        return _no_service(name, state)
+    endpoint = tree.get("endpoint")
+    if not isinstance(endpoint, Mapping) or not isinstance(url := endpoint.get("url"), str):
+        return Usage(f"service `{name}` names no endpoint", hint="add `endpoint: {url: …}` to tierlock.yaml")
+    return _endpoint(url, url, {})
+
+
+def _no_service(name: str, state: State) -> Usage:
+    from difflib import get_close_matches
+
+    names = list(state.bindings())
+    near = get_close_matches(name, names, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(names) or 'none'}"
+    return Usage(f"there is no service `{name}` in the {state.label}", hint=hint)
+
+
+def _file_at(text: str, place: Place) -> Side | TierlockError:
+    """git's own way to write a file at a revision; the path is relative to the governed root."""
+    revision, _, path = text.partition(":")
+    folder = path.rpartition("/")[0]
+    try:
+        source = place.state(revision or INDEX[0]).source
+        return _side_of(
+            text, path, source.read(path), lambda name: source.read(f"{folder}/{name}" if folder else name)
+        )
+    except TierlockError as err:
+        return err
+
+
+def _endpoint(label: str, url: str, headers: Mapping[str, str]) -> EndpointSide:
+    def look(engine: str, version: str) -> Observation:
+        from governance.adapters.http import Client
+        from governance.engines.observe import observe, process_behind
+
+        with Client(url, headers) as client:
+            return observe(engine, version, url, http=client, process=process_behind(url))
+
+    return EndpointSide(label, url, look)
+
+
+def _nothing(text: str, place: Place) -> TierlockError:
+    git = place.git()
+    names = list(place.state(WORK_TREE[0]).bindings())
+    from difflib import get_close_matches
+
+    if near := get_close_matches(text, names, n=1):
+        return Usage(f"`{text}` is no file, revision or service", hint=f"did you mean `{near[0]}`?")
+    if git is not None and "/" not in text and "." not in text:
+        try:
+            git.resolve(text)
+        except (IncompleteHistory, Usage) as err:
+            return err
+        except Unreadable as err:
+            return Usage(f"`{text}` is no file, revision or service", hint=err.hint)
+    return Usage(
+        f"`{text}` is no file, revision or service",
+        hint=f"services: {', '.join(names) or 'none'}; states: worktree, index, or a revision of git",
+    )
