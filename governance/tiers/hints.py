@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
-from governance.tiers.fields import FieldSpec, spec, specs
+from governance.tiers.fields import spec, specs
 from governance.tiers.schemas import forms
 from governance.values import KeyPath
 
@@ -94,17 +95,21 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def _called(kind: str, plain: str) -> list[str]:
     """The keys of `kind` whose last step, or name elsewhere, is `plain`: own names first, then short ones."""
-    own, also = [], []
-    for key, known in specs(kind).items():
-        if _plain(key.rpartition(".")[2]) == plain:
-            own.append(key)
-        elif _known_as(known, plain):
-            also.append(key)
-    return sorted(own, key=len) + sorted(also, key=len)
+    own, also = _index(kind)
+    mine = own.get(plain, [])
+    return mine + [key for key in also.get(plain, []) if key not in mine]
 
 
-def _known_as(known: FieldSpec, plain: str) -> bool:
-    return any(_plain(each) == plain for each in known.also)
+@cache
+def _index(kind: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The keys of `kind` by plain last step, and by plain name elsewhere; the shortest first."""
+    own: dict[str, list[str]] = {}
+    also: dict[str, list[str]] = {}
+    for key, known in sorted(specs(kind).items(), key=lambda item: len(item[0])):
+        own.setdefault(_plain(key.rpartition(".")[2]), []).append(key)
+        for name in dict.fromkeys(map(_plain, known.also)):
+            also.setdefault(name, []).append(key)
+    return own, also
 
 
 def _generic(kind: str, path: KeyPath) -> str:
