@@ -63,8 +63,8 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
     return _REFERENCE.sub(value, text)
 
 
-def unresolved(text: str) -> tuple[str, ...]:
-    """The variable names `text` still refers to."""
+def references(text: str) -> tuple[str, ...]:
+    """The names of the variables `text` refers to."""
     return tuple(m[1] or m[2] or m[4] for m in _REFERENCE.finditer(text))
 
 

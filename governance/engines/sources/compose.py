@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator
 
 from governance.engines.model import Open
-from governance.engines.sources.command import expand, read_command, read_mount, unresolved
+from governance.engines.sources.command import expand, read_command, read_mount, references
 from governance.engines.sources.detect import PROGRAMS, from_argv, from_image, version_of
 from governance.engines.sources.model import Hardware, Mount, Service, as_list, as_mapping, as_text
 from governance.values import Json
@@ -34,7 +34,7 @@ def _service(name: str, spec: dict[str, Json], path: str) -> Service:
     argv = command.argv if from_argv(command.argv) else (*PROGRAMS.get(engine, ()), *command.argv)
     mounts = [mount for entry in as_list(spec.get("volumes")) for mount in _mounts(entry)]
     texts = [image, *words, *environment.values(), *(mount.source for mount in mounts)]
-    names = dict.fromkeys(found for text in texts for found in unresolved(text))
+    names = dict.fromkeys(found for text in texts for found in references(text))
     reason = "Compose takes it from the host's environment"
     left_open = tuple(Open(f"base: ${{{found}}}", reason, suggestion="write the value") for found in names)
     if spec.get("build") and not image:

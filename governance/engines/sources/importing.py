@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from governance.engines import registry
 from governance.engines.generation_config import SAMPLING_KEYS, read_generation_config
-from governance.engines.keys import look, put
+from governance.engines.keys import leaves, look, put
 from governance.engines.model import Imported, Open
 from governance.engines.sources import command, compose, detect, helm, kubernetes, modelfile, truss
 from governance.engines.sources.model import Service, as_mapping
@@ -78,7 +78,8 @@ def import_sources(sources: Mapping[str, bytes], *, name: str = "") -> ImportRes
     converted = _with_generation(converted, generation, name)
     files, taken = _files(converted)
     findings += [finding for tiers in converted for finding in tiers.findings]
-    values = [_open_value(tiers, item) for tiers in converted for item in tiers.left_open]
+    alone = len(converted) == 1
+    values = [_open_value(tiers, item, alone=alone) for tiers in converted for item in tiers.left_open]
     notes = [f"{tiers.name}: {note}" for tiers in converted for note in tiers.notes]
     report = Report(
         command="import",
@@ -170,7 +171,8 @@ def _script(path: str, text: str) -> Iterator[Service]:
 
 def _convert(service: Service, name: str) -> _Tiers:
     parsed = _parse(service)
-    base: dict[str, Json] = {"kind": "base", **_overlaid(parsed.base, service.known.base)}
+    stated, referring = _without_references(parsed.base)
+    base: dict[str, Json] = {"kind": "base", **_overlaid(stated, service.known.base)}
     version = look(base, "engine.version")
     engine = {"name": service.engine, **as_mapping(base.get("engine"))}
     if version is ABSENT and service.version:
@@ -178,16 +180,22 @@ def _convert(service: Service, name: str) -> _Tiers:
     base["engine"] = engine
     files = dict(service.files)
     notes = list(service.notes)
-    findings: list[Finding] = list(parsed.findings) + list(service.known.findings)
+    findings = [
+        finding if finding.path else replace(finding, path=service.where)
+        for finding in (*parsed.findings, *service.known.findings)
+    ]
     _image(base, service)
     _hardware(base, service)
     _environment(base, service, notes)
     sampling = {"kind": "sampling", **parsed.sampling, **service.known.sampling}
     prompts: dict[str, Json] = {"kind": "prompts", **parsed.prompts, **service.known.prompts}
-    left_open = [*service.left_open, *service.known.left_open, *parsed.left_open]
+    left_open = [*_version_open(service), *referring, *service.left_open, *service.known.left_open]
+    left_open += [
+        item for item in parsed.left_open if item.key != "base: engine.version" or not service.version
+    ]
     for file in files:
         prompts["chat_template"] = {"file": file}
-    left_open += _base_open(base, service) + _sampling_open(sampling)
+    left_open += _base_open(base) + _sampling_open(sampling)
     trees = {"base": _ordered(base), "sampling": sampling, "prompts": prompts}
     shown = name or _name(service.name)
     return _Tiers(shown, trees, files, _distinct(left_open), tuple(findings), tuple(notes))
@@ -198,6 +206,29 @@ def _parse(service: Service) -> Imported:
         return Imported()
     values = {key: value for key, value in service.environment.items() if not value.startswith("env:")}
     return registry.load(service.engine).parse(service.argv, values)
+
+
+def _without_references(base: Mapping[str, Json]) -> tuple[dict[str, Json], list[Open]]:
+    """`base` without values that are still references to the platform's variables, and those as left open."""
+    stated: dict[str, Json] = {}
+    referring = []
+    for key, value in leaves(base):
+        if isinstance(value, str) and command.references(value):
+            why = f"the source writes `{value}`, which the platform fills in"
+            referring.append(Open(f"base: {key}", why, suggestion="the value itself"))
+        else:
+            put(stated, key, value)
+    return stated, referring
+
+
+def _unset(base: Mapping[str, Json], items: Iterable[Open], *, versioned: bool) -> list[Open]:
+    """What the launch leaves open and nothing else in the source sets."""
+    return [
+        item
+        for item in items
+        if look(base, item.key.removeprefix("base: ")) is ABSENT
+        and not (versioned and item.key == "base: engine.version")
+    ]
 
 
 def _overlaid(parsed: Mapping[str, Json], known: Mapping[str, Json]) -> dict[str, Json]:
@@ -260,7 +291,7 @@ def _look(tree: Mapping[str, Json], key: str) -> Json | None:
     return None if value is ABSENT else value
 
 
-def _base_open(base: dict[str, Json], service: Service) -> list[Open]:
+def _base_open(base: dict[str, Json]) -> list[Open]:
     """What every source must say for the base tier to be pinned."""
     reference = str(look(base, "image.ref"))
     wanted: tuple[tuple[bool, str, str, str], ...] = (
@@ -296,11 +327,14 @@ def _base_open(base: dict[str, Json], service: Service) -> list[Open]:
             "name@sha256:…, as `tierlock capture --image` prints it",
         ),
     )
-    opened = [Open(f"base: {key}", why, suggestion=fix) for missing, key, why, fix in wanted if missing]
-    if service.version:
-        why = f"`{service.version}` is what the tag says; the image may hold another"
-        opened.append(Open("base: engine.version", why, suggestion="compare with the running server"))
-    return opened
+    return [Open(f"base: {key}", why, suggestion=fix) for missing, key, why, fix in wanted if missing]
+
+
+def _version_open(service: Service) -> list[Open]:
+    if not service.version:
+        return []
+    why = f"`{service.version}` is what the tag says; the image may hold another"
+    return [Open("base: engine.version", why, suggestion="compare with the running server: tierlock diff")]
 
 
 def _sampling_open(sampling: Mapping[str, Json]) -> list[Open]:
@@ -359,11 +393,11 @@ def _files(converted: list[_Tiers]) -> tuple[dict[str, bytes], set[str]]:
     return files, names
 
 
-def _open_value(tiers: _Tiers, item: Open) -> EffectiveValue:
+def _open_value(tiers: _Tiers, item: Open, *, alone: bool) -> EffectiveValue:
     return EffectiveValue(
-        key=f"{tiers.name} {item.key}",
-        value=Unknown("left open"),
-        provenance=item.reason,
+        key=item.key if alone else f"{tiers.name} {item.key}",
+        value=Unknown(item.reason),
+        provenance="left open",
         risk=item.effect,
         note=item.suggestion,
     )
@@ -392,4 +426,4 @@ def _stem(path: str) -> str:
 def _name(text: str) -> str:
     """`text` as the name of a config: lower case, digits, `.`, `-` and `_`."""
     name = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")
-    return name[:80] or "service"
+    return name[:60].rstrip("-._") or "service"

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from governance.engines.model import Imported, Open
-from governance.engines.sources.command import read_command, unresolved
+from governance.engines.sources.command import read_command, references
 from governance.engines.sources.detect import PROGRAMS, from_argv, from_image, version_of
 from governance.engines.sources.model import Hardware, Mount, Service, as_list, as_mapping, as_text
 from governance.values import Json
@@ -28,6 +28,8 @@ _GPU_LABELS: Final = (
     "eks.amazonaws.com/instance-gpu-name",
     "node.kubernetes.io/gpu",
 )
+# Arguments of KServe's own server, which it does not hand to the engine.
+_KSERVE_ARGUMENTS: Final = ("--model_name=", "--model_dir=", "--backend=")
 _SCRATCH: Final = ("emptyDir", "downwardAPI")
 
 
@@ -107,13 +109,12 @@ def _container(
     entrypoint = [as_text(word) for word in as_list(container.get("command"))]
     words = [*entrypoint, *(as_text(word) for word in as_list(container.get("args")))]
     command = read_command(words, environment)
+    for name_used in {name for word in words for name in references(word)}:
+        environment.pop(name_used, None)  # it is in the arguments now
     image = as_text(container.get("image"))
     engine = from_argv(command.argv) or engine or from_image(image)
     argv = command.argv if from_argv(command.argv) else (*PROGRAMS.get(engine, ()), *command.argv)
-    for word in argv:
-        for variable in unresolved(word):
-            reason = f"the arguments use $({variable}), which the platform sets"
-            left_open = (*left_open, Open(f"base: {variable}", reason, suggestion="write the value itself"))
+    argv = tuple(word for word in argv if not word.startswith(_KSERVE_ARGUMENTS))
     return Service(
         name=name,
         where=path,

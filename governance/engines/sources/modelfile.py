@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from governance.engines import ollama
 from governance.engines.model import Imported, Open
 from governance.engines.sources.model import Service
 from governance.errors import Unreadable
@@ -91,9 +92,7 @@ def looks_like_modelfile(text: str) -> bool:
 
 def services(text: str, *, path: str, name: str) -> Iterator[Service]:
     """The model a Modelfile defines, as one service on Ollama."""
-    from governance.engines import ollama
-
-    parameters: dict[str, list[str]] = {}
+    pairs: list[tuple[str, str]] = []
     prompts: dict[str, Json] = {}
     model: dict[str, Json] = {}
     files: dict[str, bytes] = {}
@@ -103,7 +102,7 @@ def services(text: str, *, path: str, name: str) -> Iterator[Service]:
             model["id"] = item.text
         elif item.name == "PARAMETER":
             key, _, value = item.text.partition(" ")
-            parameters.setdefault(key.lower(), []).append(_unquoted(value.strip()))
+            pairs.append((key.lower(), _unquoted(value.strip())))
         elif item.name == "SYSTEM":
             prompts["system"] = item.text
         elif item.name == "TEMPLATE":
@@ -115,7 +114,7 @@ def services(text: str, *, path: str, name: str) -> Iterator[Service]:
             examples.append({"role": role, "content": _unquoted(content.strip())})
     if examples:
         prompts["few_shot"] = examples
-    found = ollama.from_parameters(parameters)
+    found = ollama.parameters(pairs)
     reason = "a tag of the library moves" if ":" in str(model.get("id", "")) else "no version is named"
     yield Service(
         name=name,
