@@ -1,9 +1,11 @@
-"""Exemptions: a rule set aside for one config, for a reason, until a day. The rule is still evaluated and shown.
+"""Exemptions: a rule set aside for one config, for a reason, until a day; still evaluated and shown.
 
 - Every entry point goes through `exempt`; nothing else sets `Finding.exempted`.
-- The last day counts. An exemption that has expired excuses nothing and is told; so is one that excuses nothing.
+- The last day counts. An exemption that has expired excuses nothing and is told; so is one that excuses
+  nothing.
 - What is refused as a file (TL0xx) or by a schema (TL1xx) cannot be excused: there is nothing to judge.
-- A rule's severity can be raised by `rules.settings`, never lowered: that would be an exemption without an end.
+- A rule's severity can be raised by `rules.settings`, never lowered: that would be an exemption without an
+  end.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ CODES: Final[dict[str, CodeDoc]] = {
     ),
     "TL992": CodeDoc(
         "exemption-impossible",
-        "An exemption for a rule that does not exist or cannot be set aside, for a config that is not there, or "
+        "An exemption for a rule that does not exist or cannot be set aside, for a config that is not "
+        "there, or "
         "until a day that is none.",
         "It looks as if something were excused.",
         "Correct it or remove it.",
@@ -62,7 +65,8 @@ _RANK: Final = {Severity.NOTE: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """One entry of `rules.exemptions`; `index` is its place in the list, `expires` its last day (None: no day)."""
+    """One entry of `rules.exemptions`; `index` is its place in the list, `expires` its last day (None: no "
+    "day)."""
 
     rule: str
     config: str
@@ -123,7 +127,8 @@ def exempt(
 ) -> Exempted:
     """`findings` with those marked that an exemption of `settings` excuses on the day `today`.
 
-    `judged` names the configs and services that were judged. With `whole` false only some configs were judged, and an exemption for others says nothing.
+    `judged` names the configs and services that were judged. With `whole` false only some configs were
+    judged, and an exemption for others says nothing.
     """
     given = exemptions(settings)
     used: set[int] = set()

@@ -2,7 +2,8 @@
 
 - A rule that needs engine tables and was given none is remembered as not judged.
 - Services that bind the same three configs are judged once, and named together.
-- A hit stands where it is mended: in the config of its tier, in a file that config names, or in tierlock.yaml.
+- A hit stands where it is mended: in the config of its tier, in a file that config names, or in
+  tierlock.yaml.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from governance.tiers.exemptions import raised
 from governance.tiers.placing import located, odd_text, placed
 from governance.tiers.reader import Reading
 from governance.tiers.rules.catalogue import BY_TIER, RULES
-from governance.tiers.rules.model import EMPTY, Context, EngineFacts, Hit, Rule, section
+from governance.tiers.rules.model import EMPTY, Context, EngineFacts, Hit, Rule, section, text_at
 from governance.values import Json, KeyPath, Tree
 from governance.verdict import Finding, Severity
 
@@ -59,6 +60,8 @@ class Judging:
             profiles=self._profiles,
             settings=self._thresholds,
             facts=self.facts,
+            engine=text_at(config.tree, "engine", "name") if tier == "base" else "",
+            options=section(config.tree, "engine", "options") if tier == "base" else EMPTY,
         )
         for rule, hit in self._hits(BY_TIER[tier], context):  # type: ignore[index]
             self.findings.append(self._finding(rule, hit, config.reading, config))
@@ -66,9 +69,9 @@ class Judging:
             self.findings += odd_text(config)
 
     def _hits(self, rules: Iterable[Rule], context: Context) -> Iterator[tuple[Rule, Hit]]:
-        tree = context.tree
+        present = _present(context.tree)
         for rule in rules:
-            if rule.needs and rule.needs not in tree:
+            if rule.needs not in present:
                 continue
             if rule.engine and context.facts is None:
                 self.unjudged.add(rule.code)
@@ -110,6 +113,8 @@ class Judging:
             profiles=self._profiles,
             settings=self._thresholds,
             facts=self.facts,
+            engine=text_at(first.base.tree, "engine", "name") if first.base else "",
+            options=section(first.base.tree, "engine", "options") if first.base else EMPTY,
         )
         for rule, hit in self._hits(BY_TIER["service"], context):
             config = configs.get(hit.tier)
@@ -132,6 +137,15 @@ class Judging:
             on_key=hit.on_key,
             severity=severity,
         )
+
+
+def _present(tree: Tree) -> set[str]:
+    """The keys of `tree` one and two steps deep, and "" for rules that need none."""
+    present = {"", *tree}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            present.update([f"{key}.{inner}" for inner in value])
+    return present
 
 
 def _by_name(config: Config) -> dict[str, bytes]:

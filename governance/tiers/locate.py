@@ -1,8 +1,10 @@
 """Where a value stands in a plain block-style file, found by its indentation: a shortcut to `Marks`.
 
-- Composing a file for its marks costs milliseconds; ten thousand files with a warning each would cost a minute.
-- It answers only when it is certain: one line of that key at that depth, a scalar on the same line, no second way
-  of writing the key in sight. Else it is None, and the marks are asked. A test holds both to the same answers.
+- Composing a file for its marks costs milliseconds; ten thousand files with a warning each would cost a
+  minute.
+- It answers only when it is certain: one line of that key at that depth, a scalar on the same line, no
+  second way of writing the key in sight. Else it is None, and the marks are asked. A test holds both to the
+  same answers.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ _LINE: Final = re.compile(r"\n( *)(?![\s#])")
 
 
 def quick_place(text: str, path: KeyPath, *, on_key: bool = False) -> Place | None:
-    """The place of the scalar (or, with `on_key`, of the key) at `path` in `text`; None when it is not certain."""
+    """The place of the scalar (or, with `on_key`, of the key) at `path` in `text`; None when it is not "
+    "certain."""
     if not path:
         return None
     start, end, indent, at = 0, len(text), 0, -1
@@ -41,7 +44,8 @@ def quick_place(text: str, path: KeyPath, *, on_key: bool = False) -> Place | No
 
 
 def _line_of(text: str, step: str, indent: int, start: int, end: int) -> int:
-    """The offset of the one key `step` at `indent` between `start` and `end`; -1 when it is not there once."""
+    """The offset of the one key `step` at `indent` between `start` and `end`; -1 when it is not there "
+    "once."""
     wanted = "\n" + " " * indent + step + ":"
     if start == 0 and text.startswith(wanted[1:]):
         at = indent

@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from governance.tiers.config import Config
 from governance.tiers.reader import Reading
 from governance.tiers.rules.model import Hit, Rule
 from governance.values import Json, KeyPath, key_text
 from governance.verdict import Finding, Severity
+
+# A backslash before anything but the escapes that every text has: `\\n`, `\\"`, `\\\\`.
+_ODD_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[^n\"\\]")
 
 
 def located(
@@ -52,7 +57,8 @@ def _value_at(tree: Json, path: KeyPath) -> Json:
 
 
 def placed(rule: Rule, hit: Hit, reading: Reading, config: Config | None, severity: Severity) -> Finding:
-    """A finding in a referenced file, or at a line and column of the file itself. It has an excerpt of the former."""
+    """A finding in a referenced file, or at a line and column of the file itself. It has an excerpt of the "
+    "former."""
     place = hit.place
     assert place is not None
     path = reading.path if config is None or not place.file else f"{config.id.folder}{place.file}"
@@ -79,7 +85,7 @@ def placed(rule: Rule, hit: Hit, reading: Reading, config: Config | None, severi
 def odd_text(config: Config) -> Iterator[Finding]:
     """What nobody can see in the texts of a config and in the files it names (TL40x)."""
     text = config.reading.text
-    if not (text.isascii() and "\\" not in text and "\t" not in text):
+    if not text.isascii() or "\t" in text or ("\\" in text and _ODD_ESCAPE.search(text)):
         from governance.tiers.text import scan_reading
 
         yield from scan_reading(config.reading)

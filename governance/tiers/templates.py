@@ -1,10 +1,10 @@
 """What a Jinja template asks for and does, read without running it, and how it is rendered: in a sandbox.
 
-- `read_template` parses and never renders. A template that is text with `{{ name }}` only, as most are, is read
-  without Jinja, so that checking many prompts loads nothing.
+- `read_template` parses and never renders. A template that is text with `{{ name }}` only, as most are, is
+  read without Jinja, so that checking many prompts loads nothing.
 - Undefined is strict: a variable nobody gave is an error, never an empty string.
-- Rendering keeps every byte of the source, the last newline included; a chat template is rendered as the model
-  libraries do (`trim_blocks`, `lstrip_blocks`, `loopcontrols`, `generation` blocks).
+- Rendering keeps every byte of the source, the last newline included; a chat template is rendered as the
+  model libraries do (`trim_blocks`, `lstrip_blocks`, `loopcontrols`, `generation` blocks).
 - No clock: `strftime_now` gives the date it is handed, and fails when there is none.
 """
 
@@ -102,7 +102,8 @@ class Template:
 
 @lru_cache(maxsize=4096)
 def read_template(source: str, *, chat: bool = False) -> Template:
-    """What `source` asks for and does; `chat` reads it as a model's chat template. A bad one has a `fault`."""
+    """What `source` asks for and does; `chat` reads it as a model's chat template. A bad one has a "
+    "`fault`."""
     if "{%" not in source and "{#" not in source:
         simple = _read_simple(source)
         if simple is not None:

@@ -102,7 +102,8 @@ def _tokenizer(context: Context) -> Iterator[Hit]:
         )
     elif text_at(model, "weights", "format") != "gguf" and not is_local(own or name):
         yield Hit(
-            "the tokenizer is not pinned; where the engine does not follow `model.revision`, the default branch is read",
+            "the tokenizer is not pinned; where the engine does not follow `model.revision`, the default "
+            "branch is read",
             ("model", "tokenizer") if tokenizer else ("model", "id"),
             "add `tokenizer: {revision: …}` beside `model.revision`",
         )
@@ -152,7 +153,7 @@ def json_object(data: bytes) -> Tree:
 
 
 def _targets_apart(context: Context) -> Iterator[Hit]:
-    allowed = texts(section(context.tree, "engine", "options", "lora").get("target_modules"))
+    allowed = texts(section(context.options, "lora").get("target_modules"))
     if not allowed or _ALL_LINEAR.intersection(allowed):
         return
     for index, adapter in mappings(section(context.tree, "model").get("adapters")):
@@ -180,7 +181,7 @@ def _targets_apart(context: Context) -> Iterator[Hit]:
 
 
 def _not_servable(context: Context) -> Iterator[Hit]:
-    lora = section(context.tree, "engine", "options", "lora")
+    lora = section(context.options, "lora")
     limit = whole(lora.get("max_rank"))
     for index, adapter in mappings(section(context.tree, "model").get("adapters")):
         at: KeyPath = ("model", "adapters", index)
@@ -232,7 +233,7 @@ def _remote_code(context: Context) -> Iterator[Hit]:
 
 
 def _draft_model(context: Context) -> Iterator[Hit]:
-    draft = section(context.tree, "engine", "options", "speculative")
+    draft = section(context.options, "speculative")
     name, revision = text_at(draft, "model"), text_at(draft, "revision")
     at: KeyPath = ("engine", "options", "speculative")
     if not name or draft.get("files"):
@@ -251,7 +252,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL201", "moving-revision", ERROR, ("base",),
         what="A revision of model, code, config or tokenizer is a branch, a tag or an abbreviated commit.",
-        why="The name stays the same while what it names moves: every fingerprint of the file says “same” and the "
+        why="The name stays the same while what it names moves: every fingerprint of the file says “same” "
+        "and the "
         "answers change. A short hash can come to name two commits.",
         fix="Write the whole commit (40 hexadecimal digits).",
         check=_moving, needs="model",
@@ -265,8 +267,10 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "TL203", "tokenizer-not-pinned", WARNING, ("base",),
-        what="The tokenizer has no revision of its own. It is an error when it comes from another repository.",
-        why="Some engines and wrappers read the tokenizer from the default branch although the weights are pinned; "
+        what="The tokenizer has no revision of its own. It is an error when it comes from another "
+        "repository.",
+        why="Some engines and wrappers read the tokenizer from the default branch although the weights are "
+        "pinned; "
         "one changed special token changes every prompt.",
         fix="Add `model.tokenizer.revision`. A GGUF file holds its tokenizer and needs none.",
         check=_tokenizer, needs="model",
@@ -276,51 +280,56 @@ RULES: Final[tuple[Rule, ...]] = (
         what="An adapter has a moving or short revision, or neither revision nor file digests.",
         why="An adapter changes answers as much as weights do.",
         fix="Add the whole commit as `revision`, or `files` with digests.",
-        check=_adapters_unpinned, needs="model",
+        check=_adapters_unpinned, needs="model.adapters",
     ),
     Rule(
         "TL205", "adapter-targets-apart", ERROR, ("base",),
-        what="The modules an adapter changes are not among those the launch lets adapters change. It is a warning "
+        what="The modules an adapter changes are not among those the launch lets adapters change. It is a "
+        "warning "
         "when only some are left out.",
         why="The server lists the adapter, reports no error and returns the base model's text.",
         fix="Make `engine.options.lora.target_modules` cover the adapter's modules.",
-        check=_targets_apart, needs="model",
+        check=_targets_apart, needs="model.adapters",
     ),
     Rule(
         "TL206", "adapter-not-servable", ERROR, ("base",),
         what="An adapter is listed while adapters are off, or its rank is above the engine's maximum.",
         why="The engine refuses it at start, or at the first request that asks for it.",
         fix="Set `engine.options.lora.enabled: true`, or raise `max_rank`.",
-        check=_not_servable, needs="model",
+        check=_not_servable, needs="model.adapters",
     ),
     Rule(
         "TL207", "adapter-of-another-model", WARNING, ("base",),
         what="The adapter's own `adapter_config.json` names another base model.",
         why="An adapter trained on a sibling model often loads, and gives worse answers than none.",
         fix="Serve the adapter on the model it was trained on.",
-        check=_other_model, needs="model",
+        check=_other_model, needs="model.adapters",
     ),
     Rule(
         "TL208", "weights-without-digests", WARNING, ("base",),
         what="The weights are named by a commit only; no file has a digest.",
-        why="A commit says what the hub should give, a digest what the host has: a mirror, a cache or a converted "
+        why="A commit says what the hub should give, a digest what the host has: a mirror, a cache or a "
+        "converted "
         "copy cannot be told from the original without one.",
         fix="List the files with `sha256:` or `blake3:` digests in `model.weights.files`.",
         check=_weights, needs="model",
     ),
     Rule(
         "TL209", "remote-code-not-pinned", ERROR, ("base",),
-        what="`trust_remote_code` is on and nothing pins the code. It is a warning when the model has a commit: code "
+        what="`trust_remote_code` is on and nothing pins the code. It is a warning when the model has a "
+        "commit: code "
         "that the model takes from another repository is still free.",
-        why="The code of the model repository decides the whole forward pass, and runs with the server's rights.",
+        why="The code of the model repository decides the whole forward pass, and runs with the server's "
+        "rights.",
         fix="Add `model.code_revision`, or turn `trust_remote_code` off.",
-        check=_remote_code, needs="model",
+        check=_remote_code, needs="model.trust_remote_code",
     ),
     Rule(
         "TL210", "draft-model-not-pinned", ERROR, ("base",),
         what="The draft model of speculative decoding has no commit.",
-        why="Another draft changes which tokens are verified together, and with relaxed acceptance the answers.",
+        why="Another draft changes which tokens are verified together, and with relaxed acceptance the "
+        "answers.",
         fix="Add `engine.options.speculative.revision`, or its `files` with digests.",
-        check=_draft_model, needs="engine",
+        check=_draft_model, needs="engine.options",
     ),
 )  # fmt: skip

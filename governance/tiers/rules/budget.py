@@ -1,7 +1,8 @@
 """About how many tokens a text takes, without a tokenizer: an estimate that says that it is one.
 
-- Calibrated on public chat tokenizers (32k to 200k entries): about 4 characters a token for Latin text and code,
-  1.5 tokens a character at worst for Chinese, Japanese and Korean, 2.5 characters a token for other scripts.
+- Calibrated on public chat tokenizers (32k to 200k entries): about 4 characters a token for Latin text and
+  code, 1.5 tokens a character at worst for Chinese, Japanese and Korean, 2.5 characters a token for other
+  scripts.
 - `least` is what no common tokenizer goes below: a rule that blocks uses it, one that warns uses `likely`.
 """
 

@@ -1,7 +1,7 @@
-"""What an output contract asks: whether its JSON Schema is one, its shortest answer, and whether an answer keeps it.
+"""What a JSON Schema asks of an answer: whether it is a schema, its shortest answer, what breaks it.
 
-- Covers the keywords that structured decoding engines support (draft 2020-12 subset). What it does not know it
-  does not judge: an unknown keyword never makes an answer wrong.
+- Covers the keywords that structured decoding engines support (draft 2020-12 subset). What it does not know
+  it does not judge: an unknown keyword never makes an answer wrong.
 - References are followed inside the schema only; a cycle has no shortest answer here.
 """
 

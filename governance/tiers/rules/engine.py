@@ -1,7 +1,7 @@
 """Base tier, the launch: what is left open, said twice, unknown to the engine, or cannot start.
 
-- Whether an option exists, at which version, with which type, is what the engine's own option table says. Without
-  one nothing is assumed and the findings say that nothing was checked.
+- Whether an option exists, at which version, with which type, is what the engine's own option table says.
+  Without one nothing is assumed and the findings say that nothing was checked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ _COMMON: Final[dict[str, str]] = {
     "enforce_eager": "enforce_eager", "generation_config": "generation_config",
     "sampling_defaults": "generation_config", "override_generation_config": "generation_overrides",
     "speculative_config": "speculative", "ubatch_size": "micro_batch_size", "block_size": "block_size",
-    "threads": "threads", "threads_batch": "threads_batch", "n_gpu_layers": "gpu_layers", "gpu_layers": "gpu_layers",
+    "threads": "threads", "threads_batch": "threads_batch", "n_gpu_layers": "gpu_layers", "gpu_layers":
+    "gpu_layers",
     "context_shift": "context_shift", "swa_full": "swa_full", "enable_lora": "lora", "max_loras": "lora",
     "rope_scaling": "rope", "enable_deterministic_inference": "batch_invariant", "seed": "seed",
     "random_seed": "seed",
@@ -60,28 +61,22 @@ _COMMON: Final[dict[str, str]] = {
 _ELSEWHERE: Final[dict[str, str]] = {
     "model": "model.id", "model_path": "model.id", "revision": "model.revision",
     "tokenizer": "model.tokenizer.id", "tokenizer_revision": "model.tokenizer.revision",
-    "dtype": "precision.dtype", "quantization": "precision.weights.method", "quantize": "precision.weights.method",
+    "dtype": "precision.dtype", "quantization": "precision.weights.method", "quantize":
+    "precision.weights.method",
     "kv_cache_dtype": "precision.kv_cache.dtype", "cache_type_k": "precision.kv_cache.key_dtype",
     "cache_type_v": "precision.kv_cache.value_dtype", "trust_remote_code": "model.trust_remote_code",
     "load_format": "model.weights.format", "hf_overrides": "model.config_overrides",
 }  # fmt: skip
 
 
-def _options(context: Context) -> Tree:
-    return section(context.tree, "engine", "options")
-
-
-def _name(context: Context) -> str:
-    return text_at(context.tree, "engine", "name")
-
-
 def _near(context: Context) -> KeyPath:
-    """Where a missing option is reported: at `engine.options`, or at the engine's name when there are none."""
-    return _OPTIONS if _options(context) else ("engine", "name")
+    """Where a missing option is reported: at `engine.options`, or at the engine's name when there are "
+    "none."""
+    return _OPTIONS if context.options else ("engine", "name")
 
 
 def _attention(context: Context) -> Iterator[Hit]:
-    attention = _options(context).get("attention")
+    attention = context.options.get("attention")
     if attention == "auto":
         yield Hit(
             "`attention: auto` is decided by the GPU and by the packages installed", (*_OPTIONS, "attention")
@@ -97,15 +92,15 @@ def _attention(context: Context) -> Iterator[Hit]:
 
 
 def _prefix_caching(context: Context) -> Iterator[Hit]:
-    if "prefix_caching" not in _options(context) and _name(context) in _HAS_PREFIX_CACHE:
+    if "prefix_caching" not in context.options and context.engine in _HAS_PREFIX_CACHE:
         yield Hit(
             "`prefix_caching` is not set: the engine's default changed between versions", _near(context)
         )
 
 
 def _context_length(context: Context) -> Iterator[Hit]:
-    if "max_model_len" not in _options(context):
-        cut = _name(context) == "ollama"
+    if "max_model_len" not in context.options:
+        cut = context.engine == "ollama"
         yield Hit(
             "`max_model_len` is not set: "
             + (
@@ -119,9 +114,9 @@ def _context_length(context: Context) -> Iterator[Hit]:
 
 
 def _generation_config(context: Context) -> Iterator[Hit]:
-    if _name(context) not in _READS_MODEL_FILE:
+    if context.engine not in _READS_MODEL_FILE:
         return
-    policy = _options(context).get("generation_config")
+    policy = context.options.get("generation_config")
     if policy is None:
         yield Hit(
             "`generation_config` is not set: the engine may take sampling defaults from the model's own file",
@@ -132,7 +127,8 @@ def _generation_config(context: Context) -> Iterator[Hit]:
         yield Hit(
             "`generation_config: auto` reads a file that is in no fingerprint",
             (*_OPTIONS, "generation_config"),
-            "keep the model's file beside the config: `model.generation_config: {file: generation_config.json}`",
+            "keep the model's file beside the config: `model.generation_config: {file: "
+            "generation_config.json}`",
         )
 
 
@@ -160,7 +156,7 @@ def _index(table: OptionFacts) -> Mapping[str, OptionFact]:
 def _table(context: Context) -> OptionFacts | Unknown | None:
     if context.facts is None:
         return None
-    return context.facts.table(_name(context), text_at(context.tree, "engine", "version"))
+    return context.facts.table(context.engine, text_at(context.tree, "engine", "version"))
 
 
 def _unknown_option(context: Context) -> Iterator[Hit]:
@@ -173,7 +169,7 @@ def _unknown_option(context: Context) -> Iterator[Hit]:
         if option_name(name) not in index:
             near = _nearest(option_name(name), index)
             yield Hit(
-                f"`{name}` is no option of {_name(context)} {table.version}",
+                f"`{name}` is no option of {context.engine} {table.version}",
                 ("engine", "extra", name),
                 f"did you mean `{near}`?" if near else "",
                 on_key=True,
@@ -201,7 +197,8 @@ def _option_value(context: Context) -> Iterator[Hit]:
 
 
 def _value_fault(option: OptionFact, value: Json) -> str:
-    """Why `value` is no value of `option`, as the end of a sentence; empty when it is one or cannot be told."""
+    """Why `value` is no value of `option`, as the end of a sentence; empty when it is one or cannot be "
+    "told."""
     kind = option.type
     if kind == "bool" and not isinstance(value, bool):
         return "is a switch: write true or false"
@@ -222,7 +219,7 @@ def _value_fault(option: OptionFact, value: Json) -> str:
 
 
 def _said_twice(context: Context) -> Iterator[Hit]:
-    options = _options(context)
+    options = context.options
     for name in section(context.tree, "engine", "extra"):
         common = _COMMON.get(option_name(name))
         elsewhere = _ELSEWHERE.get(option_name(name))
@@ -273,13 +270,14 @@ def _version_unknown(context: Context) -> Iterator[Hit]:
         )
     elif table is not None and table.version != version:
         yield Hit(
-            f"options are checked against {_name(context)} {table.version}, the nearest version known below {version}",
+            f"options are checked against {context.engine} {table.version}, the nearest version known "
+            f"below {version}",
             ("engine", "version"),
         )
 
 
 def _parallel(context: Context) -> Iterator[Hit]:
-    options, hardware = _options(context), section(context.tree, "hardware")
+    options, hardware = context.options, section(context.tree, "hardware")
     count = whole(hardware.get("count"))
     degrees = [whole(options.get(f"{kind}_parallel_size")) or 1 for kind in ("tensor", "pipeline", "context")]
     shared = options.get("data_parallel_attention") is True
@@ -301,7 +299,7 @@ def _parallel(context: Context) -> Iterator[Hit]:
 
 
 def _rewritten(context: Context) -> Iterator[Hit]:
-    options = _options(context)
+    options = context.options
     if options.get("context_shift") is True:
         yield Hit(
             "`context_shift` drops the oldest half of a full context and goes on answering",
@@ -328,7 +326,8 @@ def _quantisation(context: Context) -> Iterator[Hit]:
         choice.replace("-", "_").lower() for choice in option.choices
     }:
         yield Hit(
-            f"{_name(context)} {table.version} has no quantisation `{method}`; it has {', '.join(option.choices)}",
+            f"{context.engine} {table.version} has no quantisation `{method}`; it has "
+            f"{', '.join(option.choices)}",
             ("precision", "weights", "method"),
         )
 
@@ -337,7 +336,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL230", "attention-open", WARNING, ("base",),
         what="The attention kernel is `auto` or not set.",
-        why="A package upgrade or another GPU changes what `auto` picks, and with it the rounding of every token.",
+        why="A package upgrade or another GPU changes what `auto` picks, and with it the rounding of every "
+        "token.",
         fix="Write the backend: `FLASH_ATTN`, `FLASHINFER`, `TRITON_ATTN`, `flash`.",
         check=_attention, needs="engine",
     ),
@@ -351,16 +351,19 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL232", "context-length-open", WARNING, ("base",),
         what="`max_model_len` is not set.",
-        why="The context length then comes from the model, the memory or the engine's default; some servers cut a "
+        why="The context length then comes from the model, the memory or the engine's default; some servers "
+        "cut a "
         "longer prompt, losing the system text first, and answer 200.",
         fix="Write `engine.options.max_model_len`.",
         check=_context_length, needs="engine",
     ),
     Rule(
         "TL233", "generation-config-open", WARNING, ("base",),
-        what="Nothing says whether the engine may take sampling defaults from the model's `generation_config.json`; "
+        what="Nothing says whether the engine may take sampling defaults from the model's "
+        "`generation_config.json`; "
         "or it may, and the file is not kept beside the config.",
-        why="An engine upgrade that began to read this file changed top_p, top_k and the repetition penalty of "
+        why="An engine upgrade that began to read this file changed top_p, top_k and the repetition penalty "
+        "of "
         "services whose configs had not moved.",
         fix="Write `engine.options.generation_config: engine` to ignore the file, or `auto` with "
         "`model.generation_config: {file: generation_config.json}`.",
@@ -370,22 +373,23 @@ RULES: Final[tuple[Rule, ...]] = (
         "TL234", "unknown-engine-option", ERROR, ("base",),
         what="An option in `engine.extra` that the engine does not have at this version.",
         why="The server does not start, or an upgrade dropped the option and the behaviour with it.",
-        fix="Correct the name, or remove the option. The table of options is read from the engine's own package.",
-        check=_unknown_option, needs="engine", engine=True,
+        fix="Correct the name, or remove the option. The table of options is read from the engine's own "
+        "package.",
+        check=_unknown_option, needs="engine.extra", engine=True,
     ),
     Rule(
         "TL235", "engine-option-value", ERROR, ("base",),
         what="A value in `engine.extra` has the wrong type, or is none of the option's choices.",
         why="The server does not start, or reads the value as something else.",
         fix="Write a value the option takes.",
-        check=_option_value, needs="engine", engine=True,
+        check=_option_value, needs="engine.extra", engine=True,
     ),
     Rule(
         "TL236", "option-said-twice", WARNING, ("base",),
         what="`engine.extra` holds an option that has a key of its own. It is an error when both are set.",
         why="Rules, risk texts and effective values look at the key; of two values the later flag wins.",
         fix="Move the value to the key named in the message.",
-        check=_said_twice, needs="engine",
+        check=_said_twice, needs="engine.extra",
     ),
     Rule(
         "TL237", "engine-version-moving", ERROR, ("base",),
@@ -396,30 +400,31 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "TL238", "engine-version-unknown", NOTE, ("base",),
-        what="There is no option table for exactly this engine version: the nearest lower one was used, or none.",
+        what="There is no option table for exactly this engine version: the nearest lower one was used, or "
+        "none.",
         why="What was not checked must be seen.",
         fix="Nothing to mend in the config; a newer tierlock may know the version.",
-        check=_version_unknown, needs="engine", engine=True,
+        check=_version_unknown, needs="engine.extra", engine=True,
     ),
     Rule(
         "TL239", "parallel-degree", ERROR, ("base",),
         what="The parallel degrees do not divide the number of devices.",
         why="The server does not start, or leaves devices idle.",
         fix="Correct the degrees or `hardware.count`.",
-        check=_parallel, needs="hardware",
+        check=_parallel, needs="hardware.count",
     ),
     Rule(
         "TL240", "context-rewritten", WARNING, ("base",),
         what="The engine may drop or shift parts of the context while it answers.",
         why="The model answers a prompt that nobody wrote, with status 200.",
         fix="Write `context_shift: false` and leave `cache_reuse` out.",
-        check=_rewritten, needs="engine",
+        check=_rewritten, needs="engine.options",
     ),
     Rule(
         "TL241", "quantisation-unknown", ERROR, ("base",),
         what="The engine does not know the quantisation method at this version.",
         why="The server does not start.",
         fix="Write one of the methods in the message.",
-        check=_quantisation, needs="precision", engine=True,
+        check=_quantisation, needs="precision.weights", engine=True,
     ),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Environment: variables that change kernels, packages that are not pinned, secrets where text is kept.
 
-- A variable that shapes the output is welcome in the config and nowhere else: its value must stand here, not on
-  the host, and must not contradict an option.
+- A variable that shapes the output is welcome in the config and nowhere else: its value must stand here,
+  not on the host, and must not contradict an option.
 - A secret is never printed: its kind and its position are.
 """
 
@@ -106,7 +106,7 @@ def _variables(context: Context) -> Iterator[tuple[str, str]]:
 
 
 def _changes_kernels(context: Context) -> Iterator[Hit]:
-    engine = text_at(context.tree, "engine", "name")
+    engine = context.engine
     for name, value in _variables(context):
         if value.startswith("env:"):
             continue
@@ -149,7 +149,7 @@ def _normal(value: Json) -> str:
 
 
 def _overrides(context: Context) -> Iterator[Hit]:
-    engine = text_at(context.tree, "engine", "name")
+    engine = context.engine
     for name, value in _variables(context):
         path = _OVERRIDES.get(engine, {}).get(name)
         if path is None:
@@ -255,7 +255,8 @@ def _without_hashes(context: Context) -> Iterator[Hit]:
     bare = [item for item in lock if item.exact and not item.hashed]
     if bare:
         yield Hit(
-            f"{len(bare)} of {len(lock)} packages have no hash: two builds of one version cannot be told apart",
+            f"{len(bare)} of {len(lock)} packages have no hash: two builds of one version cannot be told "
+            "apart",
             hint="uv pip compile --generate-hashes, or pip-compile --generate-hashes",
             place=Place(name, bare[0].line, 1, len(bare[0].text)),
         )
@@ -268,7 +269,8 @@ def _twice(context: Context) -> Iterator[Hit]:
         earlier = first.setdefault(item.name, item)
         if earlier is not item and item.name and not item.marker and not earlier.marker:
             yield Hit(
-                f"`{item.name}` stands in line {earlier.line} ({earlier.version}) and in line {item.line} ({item.version})",
+                f"`{item.name}` stands in line {earlier.line} ({earlier.version}) and in line {item.line} "
+                f"({item.version})",
                 hint="keep one of the two lines",
                 place=Place(name, item.line, 1, len(item.text)),
             )
@@ -276,7 +278,7 @@ def _twice(context: Context) -> Iterator[Hit]:
 
 def _lock_contradicts(context: Context) -> Iterator[Hit]:
     name, lock = _lock(context)
-    engine, version = text_at(context.tree, "engine", "name"), text_at(context.tree, "engine", "version")
+    engine, version = context.engine, text_at(context.tree, "engine", "version")
     for item in lock:
         if (
             item.name == engine
@@ -314,46 +316,50 @@ def _build_label(context: Context) -> Iterator[Hit]:
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL901", "variable-changes-kernels", WARNING, ("base",),
-        what="An environment variable chooses a kernel that an option could name, makes two runs differ, or loads "
+        what="An environment variable chooses a kernel that an option could name, makes two runs differ, or "
+        "loads "
         "other code.",
-        why="What an option says is resolved, compared and read back; a variable is a line nobody looks at. In public, "
+        why="What an option says is resolved, compared and read back; a variable is a line nobody looks at. "
+        "In public, "
         "one attention variable moved a maths benchmark by four points.",
         fix="Write the option named in the message. Where there is none, exempt the config with the reason.",
-        check=_changes_kernels, needs="environment",
+        check=_changes_kernels, needs="environment.variables",
     ),
     Rule(
         "TL902", "variable-from-host", ERROR, ("base",),
         what="A variable that shapes the output takes its value from the host (`env:NAME`).",
         why="Two hosts with one config then run other kernels, and no fingerprint of the config shows it.",
         fix="Write the value. `env:NAME` is for secrets.",
-        check=_from_host, needs="environment",
+        check=_from_host, needs="environment.variables",
     ),
     Rule(
         "TL903", "variable-unknown", NOTE, ("base",),
         what="A variable that is not in tierlock's table.",
         why="It counts as shaping the output until someone says otherwise.",
         fix="Nothing to mend.",
-        check=_unknown_variable, needs="environment",
+        check=_unknown_variable, needs="environment.variables",
     ),
     Rule(
         "TL904", "variable-overrides-option", ERROR, ("base",),
-        what="A variable and an option say different things about one setting. It is a warning when they agree.",
+        what="A variable and an option say different things about one setting. It is a warning when they "
+        "agree.",
         why="Which of the two wins differs between engines and versions.",
         fix="Keep the option and remove the variable.",
-        check=_overrides, needs="environment",
+        check=_overrides, needs="environment.variables",
     ),
     Rule(
         "TL905", "secret-variable", ERROR, ("base",),
         what="A variable whose name says that it holds a secret has a value in clear.",
         why="Whoever can read the repository has the secret, and git history keeps it.",
         fix='Write a reference: `HF_TOKEN: "env:HF_TOKEN"`. Replace the secret where it was issued.',
-        check=_secret_variable, needs="environment",
+        check=_secret_variable, needs="environment.variables",
     ),
     Rule(
         "TL906", "secret-in-text", ERROR, ("base", "sampling", "prompts", "settings"),
         what="A token, key or password stands in a config, a prompt or a referenced file.",
         why="A prompt is sent to the model, logged and shown; a config is read by everyone with access.",
-        fix="Remove it, and replace it where it was issued. The finding names the kind and the place, never the "
+        fix="Remove it, and replace it where it was issued. The finding names the kind and the place, never "
+        "the "
         "secret.",
         check=_secret_in_text,
     ),
@@ -376,34 +382,36 @@ RULES: Final[tuple[Rule, ...]] = (
         what="A line of the lock file does not name one version.",
         why="The next installation takes another version.",
         fix="Write `name==version`, a commit (`@ git+…@<40 hexadecimal digits>`) or a URL with a hash.",
-        check=_not_exact, needs="environment",
+        check=_not_exact, needs="environment.packages",
     ),
     Rule(
         "TL912", "lock-without-hashes", WARNING, ("base",),
         what="Packages in the lock file have no hashes.",
         why="An index can serve several builds under one version: CUDA, CPU, rebuilt.",
         fix="Generate the lock with hashes.",
-        check=_without_hashes, needs="environment",
+        check=_without_hashes, needs="environment.packages",
     ),
     Rule(
         "TL913", "lock-names-package-twice", ERROR, ("base",),
         what="The lock file names one package twice.",
         why="Some installers take the first line, some the last, some refuse.",
         fix="Keep one of the lines.",
-        check=_twice, needs="environment",
+        check=_twice, needs="environment.packages",
     ),
     Rule(
         "TL914", "lock-contradicts-engine", ERROR, ("base",),
         what="The lock file installs another version of the engine than `engine.version` says.",
         why="Options and defaults are resolved for the version in the config.",
         fix="Make the two agree.",
-        check=_lock_contradicts, needs="environment",
+        check=_lock_contradicts, needs="environment.packages",
     ),
     Rule(
         "TL915", "build-of-torch", ERROR, ("base",),
-        what="The lock file installs a CPU build of torch for a GPU. It is a warning when the build is not named.",
-        why="A rebuild that takes the CPU wheel of the same version starts, and answers slowly and otherwise.",
+        what="The lock file installs a CPU build of torch for a GPU. It is a warning when the build is not "
+        "named.",
+        why="A rebuild that takes the CPU wheel of the same version starts, and answers slowly and "
+        "otherwise.",
         fix="Write the full version with its label: `torch==2.6.0+cu124`.",
-        check=_build_label, needs="environment",
+        check=_build_label, needs="environment.packages",
     ),
 )  # fmt: skip

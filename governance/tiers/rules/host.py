@@ -22,15 +22,18 @@ from governance.values import KeyPath
 
 _DIGEST: Final = re.compile(r"(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})\Z")
 _CODE: Final = re.compile(
-    r"site-packages|dist-packages|\.(?:py|so|pyc|cu|whl)(?:\.\d+)*$|^/(?:usr|lib|lib64|bin|sbin|opt|app|src|workspace)(?:/|$)"
+    r"site-packages|dist-packages|\.(?:py|so|pyc|cu|whl)(?:\.\d+)*$|^/(?:usr|lib|lib64|bin|sbin|opt|app"
+    r"|src|workspace)(?:/|$)"
     r"|^/sgl-workspace|^/vllm-workspace|^/$|/python3"
 )
 _DATA: Final = re.compile(
-    r"(?i)(?:^|/)(?:models?|weights?|data|datasets?|checkpoints?|cache|\.cache|huggingface|hub|tmp|shm|run|logs?|mnt"
+    r"(?i)(?:^|/)(?:models?|weights?|data|datasets?|checkpoints?|cache|\.cache|huggingface|hub|tmp|shm|run"
+    r"|logs?|mnt"
     r"|adapters?|loras?|\.ollama)(?:/|$)"
 )
 _INSTALL: Final = re.compile(
-    r"\b(?:pip3?|uv(?: pip)?|conda|mamba|micromamba|apt|apt-get|dnf|yum|apk|npm)\s+(?:-\S+\s+)*(?:install|add)\b(?P<what>[^;&|]*)"
+    r"\b(?:pip3?|uv(?: pip)?|conda|mamba|micromamba|apt|apt-get|dnf|yum|apk|npm)\s+(?:-\S+\s+)*"
+    r"(?:install|add)\b(?P<what>[^;&|]*)"
 )
 _FETCH: Final = re.compile(r"\b(?:curl|wget)\b[^;&]*\|\s*(?:ba|z)?sh\b|\bgit\s+clone\b")
 _PINNED: Final = re.compile(
@@ -115,8 +118,9 @@ def _install(context: Context) -> Iterator[Hit]:
 def _installs(words: list[str], key: KeyPath) -> Iterator[Hit]:
     free = _unpinned([word.strip("'\"") for word in words])
     if free:
+        verb = "is" if len(free) == 1 else "are"
         yield Hit(
-            f"{listed(free)} {'is' if len(free) == 1 else 'are'} installed at start in whatever version there is that day",
+            f"{listed(free)} {verb} installed at start in whatever version there is that day",
             key,
             "build the packages into the image",
         )
@@ -148,7 +152,7 @@ def _hardware_incomplete(context: Context) -> Iterator[Hit]:
 
 def _tag(context: Context) -> Iterator[Hit]:
     name, tag, _ = _split(text_at(context.tree, "image", "ref"))
-    engine, version = text_at(context.tree, "engine", "name"), text_at(context.tree, "engine", "version")
+    engine, version = context.engine, text_at(context.tree, "engine", "version")
     found = _TAG_VERSION.match(tag)
     own = engine.replace(".", "").replace("-", "") in name.rsplit("/", 1)[-1].lower().replace(
         "-", ""
@@ -165,7 +169,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL250", "image-not-pinned", ERROR, ("base",),
         what="The image reference has no digest, or one that cannot be a digest.",
-        why="A tag is pushed again with other contents; no tag means `latest`. Rolling back to a tag starts today's "
+        why="A tag is pushed again with other contents; no tag means `latest`. Rolling back to a tag starts "
+        "today's "
         "image with yesterday's files.",
         fix="Write `name@sha256:<64 hexadecimal digits>`; a tag may stand before the `@` for people.",
         check=_image, needs="image",
@@ -173,7 +178,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL251", "software-not-named", WARNING, ("base",),
         what="Neither an image nor a lock file of packages is named.",
-        why="A kernel library decides the rounding of every token; without a name for it an upgrade is invisible.",
+        why="A kernel library decides the rounding of every token; without a name for it an upgrade is "
+        "invisible.",
         fix="Add `image.ref` with a digest, or `environment.packages` with a lock file.",
         check=_software,
     ),
@@ -182,18 +188,19 @@ RULES: Final[tuple[Rule, ...]] = (
         what="A mount without a digest lies over code of the image.",
         why="The image digest stays equal while the code that runs is another.",
         fix="Build the file into the image, or write the mount's `digest`.",
-        check=_over_code, needs="image",
+        check=_over_code, needs="image.mounts",
     ),
     Rule(
         "TL253", "mount-without-digest", WARNING, ("base",),
         what="A file or folder that is no data folder is mounted without a digest.",
         why="Templates and settings that come in by a mount shape answers and are in no fingerprint.",
         fix="Write the mount's `digest`.",
-        check=_mount, needs="image",
+        check=_mount, needs="image.mounts",
     ),
     Rule(
         "TL254", "install-at-start", ERROR, ("base",),
-        what="Packages are installed, or code is fetched, when the container starts. It is a warning when every "
+        what="Packages are installed, or code is fetched, when the container starts. It is a warning when "
+        "every "
         "package has an exact version.",
         why="The same digest runs other software on Monday and on Friday.",
         fix="Build the packages into the image.",
@@ -202,7 +209,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL255", "hardware-missing", WARNING, ("base",),
         what="The config names no hardware.",
-        why="Kernels, `auto` values and rounding depend on the device: on another one the golden answers are not due.",
+        why="Kernels, `auto` values and rounding depend on the device: on another one the golden answers "
+        "are not due.",
         fix="Add `hardware` with `device`, `gpu` and `count`.",
         check=_hardware,
     ),

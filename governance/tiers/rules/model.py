@@ -3,7 +3,8 @@
 - A rule is a literal `Rule`: its text is the documentation, `check` is its judgement. `catalogue.RULES`
   lists them all.
 - A rule sees plain validated trees and the bytes of the referenced files through a `Context`; it reads
-  nothing else and does no I/O. What only an engine knows comes through `EngineFacts`, handed in by the caller.
+  nothing else and does no I/O. What only an engine knows comes through `EngineFacts`, handed in by the
+  caller.
 - A rule yields `Hit`s. `judge` turns a hit into a finding: position, excerpt and severity are added there, so
   no rule can get them wrong.
 - A rule runs on ten thousand files in one process: it looks for its key first and gives up cheaply.
@@ -22,7 +23,7 @@ ERROR: Final = Severity.ERROR
 WARNING: Final = Severity.WARNING
 NOTE: Final = Severity.NOTE
 
-# A config of a tier; the configs a service binds, together; its entry in tierlock.yaml; the whole of that file.
+# A config of a tier; the configs a service binds, together; its entry in tierlock.yaml; all of that file.
 Tier: TypeAlias = Literal["base", "sampling", "prompts", "service", "binding", "settings"]
 EMPTY: Final[Tree] = {}
 
@@ -69,7 +70,8 @@ class EngineFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in a file that a config references: its name as the config spells it, line, column, width."""
+    """A position in a file that a config references: its name as the config spells it, line, column, "
+    "width."""
 
     file: str
     line: int = 0
@@ -100,7 +102,9 @@ class Context:
 
     `tree`, `files` and `text` are those of the judged config, or of `tierlock.yaml` and an entry of it. For a
     service `base`, `sampling` and `prompts` are the trees it binds (empty when missing or refused), and
-    `services` names every service that binds just these. `profiles` are the task profiles, `settings` the thresholds per rule code.
+    `services` names every service that binds just these. `engine` and `options` are the engine's name and
+    options of the base tree in question. `profiles` are the task profiles, `settings` the thresholds per
+    rule code.
     """
 
     tier: Tier
@@ -116,6 +120,8 @@ class Context:
     profiles: Mapping[str, Tree] = field(default_factory=dict)
     settings: Mapping[str, Tree] = field(default_factory=dict)
     facts: EngineFacts | None = None
+    engine: str = ""
+    options: Tree = field(default_factory=dict)
 
     def number(self, code: str, name: str, default: float) -> float:
         """The threshold `name` of rule `code`: what `rules.settings` says, else `default`."""
@@ -131,8 +137,8 @@ class Rule:
     """One rule: `code` and `name` for people, `severity` of its findings, `applies` to these tiers.
 
     `what` is seen, `why` it matters, `fix` says what to write, `since` the tierlock version that brought it.
-    `needs` is the top-level key without which the rule has nothing to say; `engine` says that it cannot judge
-    without `EngineFacts`; `settings` names its thresholds in `rules.settings`.
+    `needs` is the key, at most two steps deep, without which the rule has nothing to say; `engine` says
+    that it cannot judge without `EngineFacts`; `settings` names its thresholds in `rules.settings`.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""Prompts tier, the output contract: one that can be kept, by examples that keep it, under stops that let it end."""
+"""Prompts tier, the output contract: it can be kept, the examples keep it, and no stop string cuts it off."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _CONSTRAINTS: Final = ("schema", "regex", "grammar", "choices")
 
 
 def output_of(context: Context) -> Tree:
-    """The output contract that holds for the context: of the prompts config, or of the one a service binds."""
+    """The output contract that holds for the context: of the prompts config, or of the one a service "
+    "binds."""
     return section(context.prompts if context.tier == "service" else context.tree, "output")
 
 
@@ -101,7 +102,8 @@ def _example_breaks(context: Context) -> Iterator[Hit]:
 
 
 def answer_fault(answer: str, output: Tree, schema: Json | None) -> str:
-    """Why `answer` does not keep the contract `output`, as one sentence; empty when it does or cannot be judged."""
+    """Why `answer` does not keep the contract `output`, as one sentence; empty when it does or cannot be "
+    "judged."""
     if wants_json(output):
         fault = _json_fault(answer, schema)
         if fault:
@@ -144,7 +146,8 @@ def _length_fault(answer: str, output: Tree) -> str:
     for key, count in counts.items():
         limit = whole(output.get(key))
         if limit is not None and count > limit:
-            return f"it has {count} {key.removeprefix('max_').replace('chars', 'characters')}, and `{key}` is {limit}"
+            unit = key.removeprefix("max_").replace("chars", "characters")
+            return f"it has {count} {unit}, and `{key}` is {limit}"
     least = whole(output.get("min_chars"))
     if least is not None and len(answer) < least:
         return f"it has {len(answer)} characters, and `min_chars` is {least}"
@@ -210,11 +213,12 @@ RULES: Final[tuple[Rule, ...]] = (
         what="The output schema is no valid JSON Schema, or no answer can keep it.",
         why="The engine refuses the request, or drops the constraint.",
         fix="Mend the place named in the message.",
-        check=_schema_invalid, needs="output",
+        check=_schema_invalid, needs="output.schema",
     ),
     Rule(
         "TL431", "constraints-compete", ERROR, ("prompts",),
-        what="The contract holds several of schema, regex, grammar and choices, or a schema for a format that is no "
+        what="The contract holds several of schema, regex, grammar and choices, or a schema for a format "
+        "that is no "
         "JSON.",
         why="Engines follow one and ignore the others, or refuse the request.",
         fix="Keep one.",
@@ -225,14 +229,14 @@ RULES: Final[tuple[Rule, ...]] = (
         what="An example answer does not keep the output contract.",
         why="The model follows examples more than instructions.",
         fix="Correct the example, or the contract.",
-        check=_example_breaks, needs="output",
+        check=_example_breaks, needs="few_shot",
     ),
     Rule(
         "TL433", "regex-invalid", ERROR, ("prompts",),
         what="`output.regex` cannot be compiled.",
         why="The engine refuses the request.",
         fix="Mend the expression.",
-        check=_regex, needs="output",
+        check=_regex, needs="output.regex",
     ),
     Rule(
         "TL434", "stop-in-every-answer", ERROR, ("prompts", "service"),
@@ -246,6 +250,6 @@ RULES: Final[tuple[Rule, ...]] = (
         what="The shortest answer allowed is longer than the longest.",
         why="No answer can be right.",
         fix="Correct one of the two.",
-        check=_budget, needs="output",
+        check=_budget, needs="output.min_chars",
     ),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """A lock file of packages as lines with positions: which name one version each, and why the others do not.
 
-- Reads requirement files and the output of pip freeze. A lock in another format (uv.lock, poetry.lock, conda's
-  explicit lists, JSON) pins by its own rules and yields nothing here.
+- Reads requirement files and the output of pip freeze. A lock in another format (uv.lock, poetry.lock,
+  conda's explicit lists, JSON) pins by its own rules and yields nothing here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Base tier, number formats: what is left to the GPU, what is incomplete, and what cannot run.
 
 - `auto` is a question, not a value: the checkpoint and the GPU answer it, and the answer is not in the file.
-- Engines with one fixed default (llama.cpp: f16 cache) are not asked to write it; its default has a provenance.
+- Engines with one fixed default (llama.cpp: f16 cache) are not asked to write it; its default has a
+  provenance.
 """
 
 from __future__ import annotations
@@ -48,10 +49,6 @@ def cache_formats(context: Context) -> Iterator[tuple[KeyPath, str]]:
             yield ("precision", "kv_cache", key), value
 
 
-def _engine(context: Context) -> str:
-    return text_at(context.tree, "engine", "name")
-
-
 def _dtype_open(context: Context) -> Iterator[Hit]:
     precision = section(context.tree, "precision")
     dtype = precision.get("dtype")
@@ -61,7 +58,7 @@ def _dtype_open(context: Context) -> Iterator[Hit]:
             ("precision", "dtype"),
             "write the value that golden was captured with",
         )
-    elif dtype is None and _engine(context) not in _OWN_TYPES:
+    elif dtype is None and context.engine not in _OWN_TYPES:
         yield Hit(
             "`precision.dtype` is not set: checkpoint and GPU decide it",
             ("precision",) if precision else ("engine", "name"),
@@ -76,23 +73,25 @@ def _cache_dtype_open(context: Context) -> Iterator[Hit]:
             "`kv_cache.dtype: auto` follows `dtype` and the checkpoint", ("precision", "kv_cache", "dtype")
         )
     elif not any(key in cache for key in ("dtype", "key_dtype", "value_dtype")):
-        if _engine(context) in _FIXED_CACHE:
+        if context.engine in _FIXED_CACHE:
             return
         at: KeyPath = ("precision",) if "precision" in context.tree else ("engine", "name")
         yield Hit("`precision.kv_cache.dtype` is not set: engine and checkpoint decide it", at)
 
 
 def _long_context(context: Context) -> Iterator[Hit]:
-    length = whole(section(context.tree, "engine", "options").get("max_model_len"))
+    length = whole(context.options.get("max_model_len"))
     limit = context.number("TL222", "max_model_len", 32768)
     if length is None or length < limit:
         return
     for key, dtype in cache_formats(context):
         if is_quantised(dtype):
             yield Hit(
-                f"a `{dtype}` KV cache with a context of {length} tokens: errors add up with every token read back",
+                f"a `{dtype}` KV cache with a context of {length} tokens: errors add up with every token "
+                "read back",
                 key,
-                f"keep 16 bits at {int(limit)} tokens and above, or show an evaluation at full length and exempt it",
+                f"keep 16 bits at {int(limit)} tokens and above, or show an evaluation at full length and "
+                "exempt it",
             )
 
 
@@ -102,7 +101,7 @@ def _without_scales(context: Context) -> Iterator[Hit]:
     if (
         dtype.startswith("fp8")
         and "scales" not in cache
-        and _engine(context) in {"vllm", "sglang", "tensorrt-llm"}
+        and context.engine in {"vllm", "sglang", "tensorrt-llm"}
     ):
         yield Hit(
             f"a `{dtype}` KV cache without `scales` uses the checkpoint's, or 1.0 when it has none",
@@ -112,9 +111,9 @@ def _without_scales(context: Context) -> Iterator[Hit]:
 
 
 def _flash_needed(context: Context) -> Iterator[Hit]:
-    if _engine(context) not in {"llama.cpp", "ollama"}:
+    if context.engine not in {"llama.cpp", "ollama"}:
         return
-    attention = text_at(context.tree, "engine", "options", "attention")
+    attention = text_at(context.options, "attention")
     if attention.lower() not in _OFF:
         return
     for key, dtype in cache_formats(context):
@@ -192,25 +191,30 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL220", "dtype-open", WARNING, ("base",),
         what="`precision.dtype` is `auto` or not set.",
-        why="One declared value becomes bfloat16 on one GPU, float16 on another or behind a wrapper: the file is the "
+        why="One declared value becomes bfloat16 on one GPU, float16 on another or behind a wrapper: the "
+        "file is the "
         "same and the answers are not.",
         fix="Write the type golden was captured with. `tierlock resolve` shows what it is now.",
-        check=_dtype_open,
+        check=_dtype_open, needs="precision.kv_cache",
     ),
     Rule(
         "TL221", "kv-cache-dtype-open", WARNING, ("base",),
         what="`precision.kv_cache.dtype` is `auto`, or not set on an engine that chooses it.",
-        why="A checkpoint that brings cache scales can switch the cache to 8 bits without a word in the launch line.",
+        why="A checkpoint that brings cache scales can switch the cache to 8 bits without a word in the "
+        "launch line.",
         fix="Write the type: `bfloat16`, `float16`, `fp8_e4m3`, `f16`, `q8_0`.",
         check=_cache_dtype_open,
     ),
     Rule(
         "TL222", "kv-cache-quantised-long-context", WARNING, ("base",),
-        what="The KV cache holds less than 16 bits per value and the context is long (setting `max_model_len`, "
+        what="The KV cache holds less than 16 bits per value and the context is long (setting "
+        "`max_model_len`, "
         "32768).",
-        why="Rounding of keys and values adds up with every token that is read back: short evaluations pass and long "
+        why="Rounding of keys and values adds up with every token that is read back: short evaluations pass "
+        "and long "
         "documents fail.",
-        fix="Keep 16 bits, shorten the context, or evaluate at full length and exempt the config with that reason.",
+        fix="Keep 16 bits, shorten the context, or evaluate at full length and exempt the config with that "
+        "reason.",
         check=_long_context, needs="precision", settings=("max_model_len",),
     ),
     Rule(
@@ -218,41 +222,42 @@ RULES: Final[tuple[Rule, ...]] = (
         what="An 8-bit floating-point KV cache does not say where its scales come from.",
         why="Without calibrated scales the engine uses 1.0, and large values are cut off.",
         fix="Write `precision.kv_cache.scales`: `model`, `calculate`, `one`, or a file.",
-        check=_without_scales, needs="precision",
+        check=_without_scales, needs="precision.kv_cache",
     ),
     Rule(
         "TL224", "cache-needs-flash-attention", ERROR, ("base",),
         what="llama.cpp is told to quantise the cached values and to run without flash attention.",
         why="The server refuses to start, or turns flash attention on by itself.",
         fix="Set `engine.options.attention: flash`, or keep values as f16.",
-        check=_flash_needed, needs="precision",
+        check=_flash_needed, needs="precision.kv_cache",
     ),
     Rule(
         "TL225", "quantisation-incomplete", WARNING, ("base",),
         what="A quantisation method without its bits, group size or type.",
         why="Two checkpoints of one method differ in these; the file does not say which one was accepted.",
         fix="Add `bits` and `group_size`, or `type` for GGUF.",
-        check=_incomplete, needs="precision",
+        check=_incomplete, needs="precision.weights",
     ),
     Rule(
         "TL226", "quantisation-contradicts-format", ERROR, ("base",),
         what="The quantisation method and the format the weights are stored in exclude each other.",
         why="One of the two is wrong, and the engine believes the file, not the config.",
         fix="Make `precision.weights.method` and `model.weights.format` agree.",
-        check=_contradicts_format, needs="precision",
+        check=_contradicts_format, needs="precision.weights",
     ),
     Rule(
         "TL227", "precision-unsupported", ERROR, ("base",),
-        what="The declared GPU cannot compute in the declared type. It is a warning where the engine falls back.",
+        what="The declared GPU cannot compute in the declared type. It is a warning where the engine falls "
+        "back.",
         why="The engine refuses to start, or casts to another type and says so in one log line.",
         fix="Choose a type the GPU has, or correct `hardware.compute_capability`.",
-        check=_unsupported, needs="hardware",
+        check=_unsupported, needs="hardware.compute_capability",
     ),
     Rule(
         "TL228", "kv-cache-eviction", WARNING, ("base",),
         what="Parts of the KV cache are dropped while an answer is written.",
         why="The model no longer sees what was dropped, and nothing in the answer says so.",
         fix="Write `eviction: none`, or evaluate at full length and exempt the config with that reason.",
-        check=_eviction, needs="precision",
+        check=_eviction, needs="precision.kv_cache",
     ),
 )  # fmt: skip

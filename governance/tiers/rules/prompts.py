@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from governance.tiers.rules.base import json_object
@@ -103,7 +104,8 @@ def template_of(context: Context) -> Source | None:
 
 
 def chat_template_of(context: Context) -> Source | None:
-    """The chat template of the config: its own file, else the one inside the tokenizer config kept beside it."""
+    """The chat template of the config: its own file, else the one inside the tokenizer config kept beside "
+    "it."""
     name = text_at(context.tree, "chat_template", "file")
     if name:
         text = text_of(context.files, name)
@@ -277,7 +279,8 @@ def _stop_in_template(context: Context) -> Iterator[Hit]:
             yield Hit(f"the stop string `{stop}` stands in `response_prefix`", key, tier=tier, severity=ERROR)
         elif source is not None and stop in source.read.text:
             yield Hit(
-                f"the stop string `{stop}` stands in the template: an answer that repeats its form ends there",
+                f"the stop string `{stop}` stands in the template: an answer that repeats its form ends "
+                "there",
                 key,
                 "use a text that only ends an answer",
                 tier=tier,
@@ -295,8 +298,8 @@ def _stop_in_example(context: Context) -> Iterator[Hit]:
         if cut is not None:
             start = cut.text.index(stop) == 0
             yield Hit(
-                f"the stop string `{_shown(stop)}` {'begins' if start else 'cuts'} the example answer {cut.where}: "
-                + ("generation ends at once" if start else "such answers end early"),
+                f"the stop string `{_shown(stop)}` {'begins' if start else 'cuts'} the example answer "
+                f"{cut.where}: " + ("generation ends at once" if start else "such answers end early"),
                 key,
                 tier=tier,
             )
@@ -311,13 +314,15 @@ def _over_own_limit(context: Context) -> Iterator[Hit]:
     text = fixed_text(context)
     if limit is not None and least(text) > limit:
         yield Hit(
-            f"the fixed text alone takes at least {least(text)} tokens (estimated) of `max_prompt_tokens: {limit}`",
+            f"the fixed text alone takes at least {least(text)} tokens (estimated) of `max_prompt_tokens: "
+            f"{limit}`",
             ("max_prompt_tokens",),
         )
 
 
 def fixed_text(context: Context) -> str:
-    """All text of the prompts config that goes into every prompt: system, template, examples, tools, documents."""
+    """All text of the prompts config that goes into every prompt: system, template, examples, tools, "
+    "documents."""
     system = context.tree.get("system")
     parts = [
         system
@@ -368,7 +373,7 @@ def _order(context: Context) -> Iterator[Hit]:
         return
     if shots[-1].role not in {"assistant", "tool"}:
         yield _at(shots[-1].place, shots[-1].key, "the examples end with a question that nobody answers")
-    for before, after in zip(shots, shots[1:], strict=False):
+    for before, after in pairwise(shots):
         if before.role == after.role and after.role in {"user", "assistant"}:
             yield _at(after.place, after.key, f"two `{after.role}` messages in a row")
 
@@ -388,7 +393,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL411", "template-variable-undefined", ERROR, ("prompts",),
         what="The template uses a name that is not among its declared variables.",
-        why="Undefined is strict: rendering fails; with a lenient renderer the prompt would silently miss a part.",
+        why="Undefined is strict: rendering fails; with a lenient renderer the prompt would silently miss a "
+        "part.",
         fix="Declare it under `template.variables` with its type, or mend the name.",
         check=_undefined, needs="template",
     ),
@@ -397,7 +403,7 @@ RULES: Final[tuple[Rule, ...]] = (
         what="A declared variable is not used by the template.",
         why="Callers give a value, and the model never sees it.",
         fix="Use it, or remove the declaration.",
-        check=_unused, needs="template",
+        check=_unused, needs="template.variables",
     ),
     Rule(
         "TL413", "template-reads-clock", WARNING, ("prompts",),
@@ -422,9 +428,11 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "TL416", "bos-twice", ERROR, ("prompts",),
-        what="The template writes the begin-of-sequence token and the tokenizer adds one. It is a warning when only "
+        what="The template writes the begin-of-sequence token and the tokenizer adds one. It is a warning "
+        "when only "
         "one of `add_special_tokens` and the tokenizer's own setting is known to be on.",
-        why="Two tokens where the model was trained with one: about six points of accuracy in a public report, and on "
+        why="Two tokens where the model was trained with one: about six points of accuracy in a public "
+        "report, and on "
         "one path only.",
         fix="Write `add_special_tokens: false`, or take the token out of the template.",
         check=_bos_twice,
@@ -438,10 +446,11 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "TL418", "chat-template-variable-unknown", NOTE, ("prompts",),
-        what="The chat template uses a name that no engine gives it and `chat_template_kwargs` does not hold.",
+        what="The chat template uses a name that no engine gives it and `chat_template_kwargs` does not "
+        "hold.",
         why="Engines render it leniently: the part is silently empty.",
         fix="Add it to `chat_template_kwargs`, or mend the name.",
-        check=_chat_variables,
+        check=_chat_variables, needs="chat_template",
     ),
     Rule(
         "TL420", "stop-in-template", WARNING, ("prompts", "service"),

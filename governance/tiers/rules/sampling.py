@@ -1,4 +1,4 @@
-"""Sampling tier: what floats, what leaves the task's range, what claims repeatability, what contradicts itself.
+"""Sampling tier: what floats, what leaves the task's range, what claims too much, what contradicts itself.
 
 - A key that is absent floats; `inherit` says that this is meant.
 - The built-in profiles are literal; `profiles` in `tierlock.yaml` adds to them and may narrow or widen them.
@@ -53,15 +53,19 @@ PROFILES: Final[dict[str, Tree]] = {
 SHAPING: Final = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_tokens")
 _FILTERS: Final = ("top_p", "top_k", "min_p", "typical_p", "top_n_sigma")
 _NEUTRAL: Final[dict[str, frozenset[float]]] = {
-    "top_p": frozenset({1.0}), "top_k": frozenset({0, -1}), "min_p": frozenset({0.0}), "typical_p": frozenset({1.0}),
+    "top_p": frozenset({1.0}), "top_k": frozenset({0, -1}), "min_p": frozenset({0.0}),
+    "typical_p": frozenset({1.0}),
     "top_n_sigma": frozenset({-1.0, 0.0}), "repetition_penalty": frozenset({1.0}),
     "presence_penalty": frozenset({0.0}), "frequency_penalty": frozenset({0.0}),
 }  # fmt: skip
 # Which entries of `samplers` (llama.cpp's names) a parameter needs to be in the list.
 _NEEDS_SAMPLER: Final[dict[str, tuple[str, ...]]] = {
-    "temperature": ("temperature", "temp"), "top_p": ("top_p",), "top_k": ("top_k",), "min_p": ("min_p",),
-    "typical_p": ("typ_p", "typical_p", "typical"), "top_n_sigma": ("top_n_sigma",), "xtc": ("xtc",), "dry": ("dry",),
-    "repetition_penalty": ("penalties",), "presence_penalty": ("penalties",), "frequency_penalty": ("penalties",),
+    "temperature": ("temperature", "temp"), "top_p": ("top_p",), "top_k": ("top_k",),
+    "min_p": ("min_p",),
+    "typical_p": ("typ_p", "typical_p", "typical"), "top_n_sigma": ("top_n_sigma",),
+    "xtc": ("xtc",), "dry": ("dry",),
+    "repetition_penalty": ("penalties",), "presence_penalty": ("penalties",),
+    "frequency_penalty": ("penalties",),
 }  # fmt: skip
 
 
@@ -277,7 +281,8 @@ def _overridable(context: Context) -> Iterator[Hit]:
     free = [key for key in keys if key in profile_of(context, context.tree.get("task"))]
     if free:
         yield Hit(
-            f"a request may set {listed(free)} to values outside the range of task `{context.tree.get('task')}`",
+            f"a request may set {listed(free)} to values outside the range of task "
+            f"`{context.tree.get('task')}`",
             ("overridable",),
         )
     if context.tree.get("deterministic") is True:
@@ -331,7 +336,8 @@ RULES: Final[tuple[Rule, ...]] = (
         "TL301", "temperature-outside-profile", ERROR, ("sampling",),
         what="The temperature is outside the range of the task's profile.",
         why="It flattens or sharpens the distribution of every token of every answer.",
-        fix="Lower it, or name the task the config is really for; ranges live under `profiles` in tierlock.yaml.",
+        fix="Lower it, or name the task the config is really for; ranges live under `profiles` in "
+        "tierlock.yaml.",
         check=_temperature, needs="temperature",
     ),
     Rule(
@@ -358,7 +364,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL310", "floating-parameter", WARNING, ("sampling",),
         what="A parameter that shapes answers is neither set nor `inherit`.",
-        why="Engine and model fill it in, and an upgrade of either changes it while this file stays the same.",
+        why="Engine and model fill it in, and an upgrade of either changes it while this file stays the "
+        "same.",
         fix="Write a value, or `inherit` where that is meant. `tierlock resolve` shows what applies now.",
         check=_floating,
     ),
@@ -371,7 +378,8 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "TL321", "deterministic-but-sampled", ERROR, ("sampling",),
-        what="The config claims repeatable output at a temperature above 0. It is a warning when there is a seed.",
+        what="The config claims repeatable output at a temperature above 0. It is a warning when there is a "
+        "seed.",
         why="With a seed, rounding that differs with the batch still sends a draw to another token.",
         fix="Write `temperature: 0`, or drop `deterministic`.",
         check=_sampled, needs="deterministic",

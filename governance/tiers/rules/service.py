@@ -34,18 +34,22 @@ from governance.verdict import EffectiveValue
 
 _MODEL_FILE: Final = "generation_config.json"
 _SHAPING: Final = (
-    "top_k", "min_p", "typical_p", "top_n_sigma", "top_a", "epsilon_cutoff", "eta_cutoff", "repetition_penalty",
-    "repetition_window", "presence_penalty", "frequency_penalty", "length_penalty", "no_repeat_ngram_size", "dry",
+    "top_k", "min_p", "typical_p", "top_n_sigma", "top_a", "epsilon_cutoff", "eta_cutoff",
+    "repetition_penalty",
+    "repetition_window", "presence_penalty", "frequency_penalty", "length_penalty", "no_repeat_ngram_size",
+    "dry",
     "xtc", "mirostat", "dynamic_temperature", "samplers", "guidance_scale", "watermark",
 )  # fmt: skip
 _NO_EFFECT: Final[Mapping[str, tuple[float, ...]]] = {
     "top_k": (0, -1), "min_p": (0.0,), "typical_p": (1.0,), "top_n_sigma": (-1.0, 0.0), "top_a": (0.0,),
     "epsilon_cutoff": (0.0,), "eta_cutoff": (0.0,), "repetition_penalty": (1.0,), "presence_penalty": (0.0,),
-    "frequency_penalty": (0.0,), "length_penalty": (1.0,), "no_repeat_ngram_size": (0,), "guidance_scale": (1.0,),
+    "frequency_penalty": (0.0,), "length_penalty": (1.0,), "no_repeat_ngram_size": (0,),
+    "guidance_scale": (1.0,),
 }  # fmt: skip
 # vLLM takes 0 for "all tokens" from 0.9 on; SamplingParams._verify_args of each version.
 _TOP_K_REFUSED: Final[Mapping[str, frozenset[int]]] = {
-    "sglang": frozenset({0}), "tgi": frozenset({0, -1}), "transformers": frozenset({-1}), "vllm": frozenset({0}),
+    "sglang": frozenset({0}), "tgi": frozenset({0, -1}), "transformers": frozenset({-1}),
+    "vllm": frozenset({0}),
 }  # fmt: skip
 
 
@@ -75,7 +79,7 @@ def _shown(key: str, value: EffectiveValue) -> str:
 
 def _floating_from_model(context: Context) -> Iterator[Hit]:
     names = floating(context.sampling) if context.sampling else ()
-    if not names or "generation_config" in section(context.base, "engine", "options"):
+    if not names or "generation_config" in context.options:
         return
     defaults = _defaults(context)
     taken = [(key, defaults[key]) for key in names if key in defaults and _from_model(defaults[key])]
@@ -84,7 +88,8 @@ def _floating_from_model(context: Context) -> Iterator[Hit]:
     known = [_shown(key, value) for key, value in taken]
     engine = f"{text_at(context.base, 'engine', 'name')} {text_at(context.base, 'engine', 'version')}"
     yield Hit(
-        f"{', '.join(known)}: {engine} takes {'it' if len(known) == 1 else 'them'} from the model's {_MODEL_FILE}"
+        f"{', '.join(known)}: {engine} takes {'it' if len(known) == 1 else 'them'} from the model's "
+        f"{_MODEL_FILE}"
         f" ({_for(context)})",
         ("kind",),
         "pin the values, write `inherit`, or set `engine.options.generation_config` in the base config",
@@ -115,7 +120,8 @@ def _effective_temperature(context: Context) -> Iterator[Hit]:
     fault = out_of_range(profile, "temperature", value.value)
     if fault:
         yield Hit(
-            f"temperature is {value.value} ({value.provenance}), {fault}, the range of task `{task}` ({_for(context)})",
+            f"temperature is {value.value} ({value.provenance}), {fault}, the range of task `{task}` "
+            f"({_for(context)})",
             ("temperature",) if given is not None else ("task",),
             "write `temperature`",
             tier="sampling",
@@ -125,19 +131,20 @@ def _effective_temperature(context: Context) -> Iterator[Hit]:
 def _batch_invariance(context: Context) -> Iterator[Hit]:
     if context.sampling.get("deterministic") is not True or not context.base:
         return
-    options = section(context.base, "engine", "options")
+    options = context.options
     if options.get("batch_invariant") is not True and whole(options.get("max_num_seqs")) != 1:
         yield Hit(
             f"`deterministic: true`, and the engine's results depend on the batch ({_for(context)})",
             ("deterministic",),
-            "set `engine.options.batch_invariant: true` or `max_num_seqs: 1`, or expect a few forks under load",
+            "set `engine.options.batch_invariant: true` or `max_num_seqs: 1`, or expect a few forks under "
+            "load",
             tier="sampling",
         )
 
 
 def _top_k(context: Context) -> Iterator[Hit]:
     value = whole(context.sampling.get("top_k"))
-    engine = text_at(context.base, "engine", "name")
+    engine = context.engine
     if value is None or value not in _TOP_K_REFUSED.get(engine, ()):
         return
     if engine == "vllm" and _version(text_at(context.base, "engine", "version")) >= (0, 9):
@@ -179,7 +186,7 @@ def _unknown_parameter(context: Context) -> Iterator[Hit]:
 
 
 def _replaced(context: Context) -> Iterator[Hit]:
-    engine, sampling = text_at(context.base, "engine", "name"), context.sampling
+    engine, sampling = context.engine, context.sampling
     temperature = number(sampling.get("temperature"))
     if engine == "vllm" and temperature is not None and 0 < temperature < 0.01:
         instead = "greedy decoding" if temperature < 1e-5 else "0.01"
@@ -198,10 +205,11 @@ def _replaced(context: Context) -> Iterator[Hit]:
             tier="sampling",
         )
     if engine == "transformers" and whole(sampling.get("seed")) is not None:
-        if whole(section(context.base, "engine", "options").get("max_num_seqs")) == 1:
+        if whole(context.options.get("max_num_seqs")) == 1:
             return
         yield Hit(
-            "transformers serve sets `seed` for the whole process: concurrent requests overwrite each other's",
+            "transformers serve sets `seed` for the whole process: concurrent requests overwrite each "
+            "other's",
             ("seed",),
             tier="sampling",
         )
@@ -212,7 +220,7 @@ def _answer_length(context: Context) -> int | None:
 
 
 def _over_context(context: Context) -> Iterator[Hit]:
-    options = section(context.base, "engine", "options")
+    options = context.options
     length, answer = whole(options.get("max_model_len")), _answer_length(context)
     if length is None or not context.prompts:
         return
@@ -221,7 +229,8 @@ def _over_context(context: Context) -> Iterator[Hit]:
     room = length - answer
     if declared is not None and declared > room:
         yield Hit(
-            f"`max_prompt_tokens: {declared}` and `max_tokens: {answer}` exceed `max_model_len: {length}` ({_for(context)})",
+            f"`max_prompt_tokens: {declared}` and `max_tokens: {answer}` exceed `max_model_len: {length}` "
+            f"({_for(context)})",
             ("max_prompt_tokens",),
             "lower one of them",
             tier="prompts",
@@ -249,7 +258,8 @@ def _schema_too_long(context: Context) -> Iterator[Hit]:
     characters = shortest(schema, schema)
     if characters is not None and characters / 4 > answer:
         yield Hit(
-            f"the shortest answer that keeps the schema has {characters} characters, about {characters // 4} tokens, and "
+            f"the shortest answer that keeps the schema has {characters} characters, about "
+            f"{characters // 4} tokens, and "
             f"`max_tokens` is {answer}",
             ("max_tokens",),
             "raise `max_tokens`",
@@ -311,7 +321,8 @@ def _not_enforced(context: Context) -> Iterator[Hit]:
     mode = text_at(context.sampling, "structured", "mode")
     if profile.get("structured") is False:
         yield Hit(
-            f"task `{context.sampling.get('task')}` cannot hold an answer to a schema, and the prompts ask for JSON "
+            f"task `{context.sampling.get('task')}` cannot hold an answer to a schema, and the prompts ask "
+            "for JSON "
             f"({_for(context)})",
             ("task",),
             tier="sampling",
@@ -327,7 +338,7 @@ def _not_enforced(context: Context) -> Iterator[Hit]:
 
 
 def _server_logprobs(context: Context) -> Iterator[Hit]:
-    top = whole(section(context.base, "engine", "options").get("max_logprobs"))
+    top = whole(context.options.get("max_logprobs"))
     asked = whole(context.sampling.get("top_logprobs"))
     if top is not None and top >= 0 and asked is not None and asked > top:
         yield Hit(
@@ -340,15 +351,18 @@ def _server_logprobs(context: Context) -> Iterator[Hit]:
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TL311", "floating-from-model-file", ERROR, ("service",),
-        what="A parameter that nobody set is taken from the model's generation_config.json, and no one has said that "
+        what="A parameter that nobody set is taken from the model's generation_config.json, and no one has "
+        "said that "
         "this is meant.",
-        why="An upgrade of the engine or another file in the model repository changes it while sampling stays the same.",
+        why="An upgrade of the engine or another file in the model repository changes it while sampling "
+        "stays the same.",
         fix="Pin the value, write `inherit`, or set `engine.options.generation_config`.",
         check=_floating_from_model, engine=True,
     ),
     Rule(
         "TL312", "effective-temperature-outside-profile", ERROR, ("service",),
-        what="The temperature that applies, from the model's file or the engine's default, is outside the task's range.",
+        what="The temperature that applies, from the model's file or the engine's default, is outside the "
+        "task's range.",
         why="The profile is meant for the answers, not for the file.",
         fix="Write `temperature` in the sampling config.",
         check=_effective_temperature, engine=True,
@@ -357,7 +371,8 @@ RULES: Final[tuple[Rule, ...]] = (
         "TL323", "batch-dependent", WARNING, ("service",),
         what="Repeatable output is claimed on an engine whose results depend on the batch.",
         why="Greedy answers with a fixed seed still fork under load: other batch shapes round otherwise.",
-        fix="Set `batch_invariant: true` where the engine has it, serve one request at a time, or drop the claim.",
+        fix="Set `batch_invariant: true` where the engine has it, serve one request at a time, or drop the "
+        "claim.",
         check=_batch_invariance,
     ),
     Rule(
@@ -418,7 +433,8 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "TL438", "contract-not-enforced", WARNING, ("service",),
-        what="The prompts ask for JSON and decoding is free. It is an error when the task's profile cannot hold a "
+        what="The prompts ask for JSON and decoding is free. It is an error when the task's profile cannot "
+        "hold a "
         "schema.",
         why="Now and then an answer is no JSON.",
         fix="Add `structured: {mode: json_schema}` to the sampling config.",

@@ -1,11 +1,11 @@
 """Which environment variables change the output, which only the speed, which are noise, which are secrets.
 
-- One literal table of exact names and of families (a prefix), each with its effect and the reason. The longest
-  match wins; an exact name wins over a family; a secret-looking name wins over everything.
+- One literal table of exact names and of families (a prefix), each with its effect and the reason. The
+  longest match wins; an exact name wins over a family; a secret-looking name wins over everything.
 - `classify` is used by the rules and by the capture of a running host, so that both agree.
 - A variable that is not in the table is `unknown`: it is shown and counted, never taken for harmless.
-- Sources: the environment tables of vLLM (`envs.py`), SGLang (`environ.py`), llama.cpp (`--help`, `LLAMA_ARG_*`),
-  TGI (`launcher --help`), PyTorch, cuBLAS, cuDNN and NCCL documentation.
+- Sources: the environment tables of vLLM (`envs.py`), SGLang (`environ.py`), llama.cpp (`--help`,
+  `LLAMA_ARG_*`), TGI (`launcher --help`), PyTorch, cuBLAS, cuDNN and NCCL documentation.
 """
 
 from __future__ import annotations
@@ -336,7 +336,8 @@ SECRET: Final = Variable("secret", "its name says that it holds a secret")
 
 _SECRET_NAME: Final = re.compile(
     r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY"
-    r"|SIGNING_?KEY|ENCRYPTION_?KEY|BEARER|COOKIE|DSN|WEBHOOK_URL|CONNECTION_STRING)(_|$)|PASSWORD$|SECRET$|APIKEY$"
+    r"|SIGNING_?KEY|ENCRYPTION_?KEY|BEARER|COOKIE|DSN|WEBHOOK_URL|CONNECTION_STRING)(_|$)|PASSWORD$"
+    r"|SECRET$|APIKEY$"
 )
 _NOT_SECRET: Final = frozenset(
     {"TOKENIZERS_PARALLELISM", "MAX_INPUT_TOKENS", "MAX_TOTAL_TOKENS", "SSH_AUTH_SOCK", "VLLM_KEEP_TOKEN_IDS"}
