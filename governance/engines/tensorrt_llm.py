@@ -1,10 +1,11 @@
 """TensorRT-LLM: launch, import, and what little can be said without its package.
 
-- Its wheel is not on the package index (the distribution there is a stub that fetches it from elsewhere), so no
-  option table is shipped: `table` is unknown, and with it every default. Only what a config says is a value.
+- Its wheel is not on the package index (the distribution there is a stub that fetches it from elsewhere),
+  so no option table is shipped: `table` is unknown, and with it every default. Only what a config says is a
+  value.
 - The flags of `trtllm-serve` below are those its documentation names for 0.18 to 1.2, with their types.
-- Further options are given as a file (`--extra_llm_api_options`, `--config` in newer versions); `read_options`
-  reads its contents.
+- Further options are given as a file (`--extra_llm_api_options`, in newer versions `--config`):
+  `read_options` reads its contents.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from governance.engines.model import (
     from_unknown,
 )
 from governance.engines.read_back import at
+from governance.errors import Usage
 from governance.tiers.rules.variables import classify
 from governance.values import ABSENT, Absent, Effect, Json, Tree, Unknown
 from governance.verdict import EffectiveValue, Finding, Severity
@@ -52,9 +54,10 @@ FLAGS: Final[dict[str, Option]] = {
         _flag("tokenizer"), _flag("host"), _flag("port", "int"), _flag("backend"), _flag("log_level"),
         _flag("max_beam_width", "int"), _flag("max_batch_size", "int"), _flag("max_num_tokens", "int"),
         _flag("max_seq_len", "int"), _flag("tp_size", "int", "tensor_parallel_size"),
-        _flag("pp_size", "int", "pipeline_parallel_size"), _flag("ep_size", "int", "moe_expert_parallel_size"),
+        _flag("pp_size", "int", "pipeline_parallel_size"), _flag("ep_size", "int", "expert_parallel_size"),
         _flag("cp_size", "int", "context_parallel_size"), _flag("cluster_size", "int"),
-        _flag("gpus_per_node", "int"), _flag("served_model_name"), _flag("revision"), _flag("custom_tokenizer"),
+        _flag("gpus_per_node", "int"), _flag("served_model_name"), _flag("revision"),
+        _flag("custom_tokenizer"),
         _flag("kv_cache_free_gpu_memory_fraction", "float", "free_gpu_memory_fraction"),
         _flag("num_postprocess_workers", "int"), _flag("trust_remote_code", "bool"),
         _flag("enable_chunked_prefill", "bool"), _flag("reasoning_parser"), _flag("tool_parser"),
@@ -151,19 +154,17 @@ def sampling_defaults(
 def engine_values(base: Tree) -> Mapping[str, EffectiveValue]:
     """What the config declares; every other value is unknown."""
     found: dict[str, EffectiveValue] = {}
-    for binding in (*BINDINGS, *PARTS):
-        said = look(base, binding.key)
+    for key in (*(b.key for b in BINDINGS), *(p.key for p in PARTS)):
+        said = look(base, key)
         if said is ABSENT:
-            found[binding.key] = EffectiveValue(
-                binding.key, Unknown(NO_TABLE), ABSENT, from_unknown(NO_TABLE)
-            )
+            found[key] = EffectiveValue(key, Unknown(NO_TABLE), ABSENT, from_unknown(NO_TABLE))
         else:
-            found[binding.key] = EffectiveValue(binding.key, said, said, FROM_CONFIG)
+            found[key] = EffectiveValue(key, said, said, FROM_CONFIG)
     return found
 
 
 def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> Launch:
-    """The launch `base` asks for. Raises `Usage` for what only the options file can say, and for the unknown."""
+    """The launch `base` asks for. Raises `Usage` for what only the options file can say, or nothing can."""
     found = options_of(base, TABLE, WORDS)
     extras_of(base, TABLE, WORDS, found)
     sections = {name: found.pop(name) for name in list(found) if name in SECTIONS}
@@ -176,8 +177,6 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
 
 
 def _refuse_sections(sections: Mapping[str, Json]) -> None:
-    from governance.errors import Usage
-
     for name, value in sections.items():
         keys = ", ".join(f"`{key}`" for key, _ in leaves({name: value}))
         raise Usage(
@@ -212,7 +211,7 @@ def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
 
 
 def read_options(document: Tree) -> dict[str, Json]:
-    """The base tree the contents of an options file describe; what has no key of ours is in `engine.extra`."""
+    """The base tree an options file describes; what has no key of ours is in `engine.extra`."""
     values = {_FILE_NAMES.get(name, name): value for name, value in document.items()}
     held = values.get("quant_config")
     if isinstance(held, Mapping) and "quant_algo" in held:
