@@ -199,7 +199,7 @@ def test_every_line_of_a_few_shot_file_must_be_an_example() -> None:
     """A line that is no example would be dropped or break the prompt, depending on who renders it."""
     source = tree({
         "configs/prompts/p.yaml": PROMPTS + b"few_shot: {file: few.jsonl}\n",
-        "configs/prompts/p/few.jsonl": b'{"input": "a", "output": "b"}\n{"inptu": "a", "output": "b"}\n["a"]\n',
+        "configs/prompts/p/few.jsonl": b'{"input": "a", "output": "b"}\n{"inptu": "a", "output": ""}\n[1]\n',
     })  # fmt: skip
     found = [(each.path, each.line, each.code) for each in load_repository(source).findings]
     name = "configs/prompts/p/few.jsonl"
