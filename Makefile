@@ -44,7 +44,7 @@ test-engines: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine  ## real vLLM on 
 
 lock:  ## renew the hash-pinned requirement files (needs uv)
 	cd requirements && \
-	for part in build engine vllm bench; do uv pip compile $$part.in --universal --python-version 3.11 \
+	for part in build engine bench vllm-older; do uv pip compile $$part.in --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file $$part.txt $$(grep -o -- '--no-deps' $$part.in | head -1) || exit; done
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --quiet --output-file requirements/runtime.txt
