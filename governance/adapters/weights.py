@@ -5,12 +5,13 @@
 - Files are hashed side by side, one thread each with a small buffer; a file too large for that is read by one
   thread and hashed by all cores. Nothing is mapped, so resident memory stays small (bench/weights.py).
 - A file that changes while it is read, or that is a link to nothing, is an error, never a digest.
-- Links are followed to files (the Hugging Face cache is made of them), not to folders outside the model.
+- Links are followed: the Hugging Face cache is made of them. A link to nothing is named, not passed over.
 """
 
 from __future__ import annotations
 
 import os
+import os.path
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -85,7 +86,13 @@ def list_files(root: Path, *, skip: Callable[[str], bool] = lambda _: False) -> 
     return Listing(tuple(sorted(files, key=lambda f: f.name)), tuple(sorted(broken)))
 
 
-def _walk(folder: str, prefix: str, skip: Callable[[str], bool]) -> Iterator[tuple[str, str, bool]]:
+def _walk(
+    folder: str, prefix: str, skip: Callable[[str], bool], above: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, str, bool]]:
+    """(name, path, is a link) of every file; a folder that lies in itself by a link is entered once."""
+    real = os.path.realpath(folder)
+    if real in above:
+        return
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda e: e.name)
@@ -93,10 +100,10 @@ def _walk(folder: str, prefix: str, skip: Callable[[str], bool]) -> Iterator[tup
         raise Unreadable(f"`{folder}` cannot be listed: {err.strerror}", where=folder) from err
     for entry in listed:
         name = prefix + entry.name
-        if entry.is_dir(follow_symlinks=False):
+        if os.path.isdir(entry.path):  # noqa: PTH112  DirEntry.is_dir raises on a loop of links
             if not skip(name + "/"):
-                yield from _walk(entry.path, name + "/", skip)
-        elif not skip(name) and not (entry.is_symlink() and entry.is_dir()):
+                yield from _walk(entry.path, name + "/", skip, above | {real})
+        elif not skip(name):
             yield name, entry.path, entry.is_symlink()
 
 
