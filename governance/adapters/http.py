@@ -9,11 +9,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from types import TracebackType
 from urllib.parse import SplitResult, urlsplit
 
@@ -22,7 +25,6 @@ from governance.values import Json, Unknown
 
 MAX_BYTES = 16 * 1024 * 1024
 TIMEOUT = 5.0
-_CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +70,18 @@ class Client:
     def request(self, method: str, path: str, *, body: bytes | None = None) -> Answer:
         """The answer to one request, whatever its status. Raises `Unreachable` when there is none."""
         deadline = time.monotonic() + self.timeout
-        fresh = self._connection is None
+        kept = self._connection is not None
         try:
-            return self._exchange(method, path, body, deadline)
+            return self._bounded(method, path, body, deadline)
         except TimeoutError as err:
-            self.close()
             raise self._unreachable(f"no answer within {self.timeout:g} s", path) from err
         except (OSError, HTTPException) as err:
-            self.close()
-            if fresh:
+            if not kept:
                 raise self._unreachable(_reason(err), path) from err
-        return self._again(method, path, body, deadline)  # the server closed a connection it had kept open
+        try:  # the server closed a connection it had kept open
+            return self._bounded(method, path, body, deadline)
+        except (OSError, HTTPException) as err:
+            raise self._unreachable(_reason(err), path) from err
 
     def close(self) -> None:
         """Drop the connection; the next request opens a new one."""
@@ -94,50 +97,50 @@ class Client:
     ) -> None:
         self.close()
 
-    def _again(self, method: str, path: str, body: bytes | None, deadline: float) -> Answer:
+    def _bounded(self, method: str, path: str, body: bytes | None, deadline: float) -> Answer:
+        """One exchange that ends at `deadline`: a limit per read would let a dripping server go on."""
+        connection = self._connection or self._connect(_left(deadline))
+        self._connection = connection
+        expired = threading.Event()
+        watch = threading.Timer(_left(deadline), _cut, (connection, expired))
+        watch.daemon = True
+        watch.start()
         try:
-            return self._exchange(method, path, body, deadline)
+            return self._exchange(connection, method, path, body)
         except (OSError, HTTPException) as err:
             self.close()
-            raise self._unreachable(_reason(err), path) from err
+            if expired.is_set():
+                raise TimeoutError from err
+            raise
+        finally:
+            watch.cancel()
 
-    def _exchange(self, method: str, path: str, body: bytes | None, deadline: float) -> Answer:
-        connection = self._connection or self._connect()
-        self._connection = connection
-        if connection.sock is not None:
-            connection.sock.settimeout(_left(deadline))
+    def _exchange(self, connection: HTTPConnection, method: str, path: str, body: bytes | None) -> Answer:
         headers = {"Accept": "application/json, text/plain;q=0.9, */*;q=0.1", **self.headers}
         if body is not None:
             headers["Content-Type"] = "application/json"
         connection.request(method, _prefix(self._parts.path) + path, body=body, headers=headers)
         response = connection.getresponse()
-        content = self._read(response, connection, path, deadline)
+        content = self._read(response, path)
         if response.will_close:
             self.close()
         names = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, names, content)
 
-    def _read(self, response: HTTPResponse, connection: HTTPConnection, path: str, deadline: float) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            if connection.sock is not None:
-                connection.sock.settimeout(_left(deadline))
-            part = response.read1(_CHUNK)
-            if not part:
-                return b"".join(parts)
-            size += len(part)
-            if size > MAX_BYTES:
-                self.close()
-                raise self._unreachable(f"the answer is larger than {MAX_BYTES >> 20} MiB", path)
-            parts.append(part)
-            _left(deadline)
+    def _read(self, response: HTTPResponse, path: str) -> bytes:
+        content = response.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            self.close()
+            raise self._unreachable(f"the answer is larger than {MAX_BYTES >> 20} MiB", path)
+        if response.length:
+            raise IncompleteRead(content, response.length)
+        return content
 
-    def _connect(self) -> HTTPConnection:
+    def _connect(self, timeout: float) -> HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
         if self._parts.scheme == "https":
-            return HTTPSConnection(host, port, timeout=self.timeout)
-        return HTTPConnection(host, port, timeout=self.timeout)
+            return HTTPSConnection(host, port, timeout=timeout)
+        return HTTPConnection(host, port, timeout=timeout)
 
     def _unreachable(self, why: str, path: str) -> Unreachable:
         return Unreachable(
@@ -164,6 +167,14 @@ def _split(url: str) -> SplitResult:
 
 def _prefix(path: str) -> str:
     return path.rstrip("/").removesuffix("/v1")
+
+
+def _cut(connection: HTTPConnection, expired: threading.Event) -> None:
+    """End whatever the connection waits for."""
+    expired.set()
+    if connection.sock is not None:
+        with contextlib.suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _left(deadline: float) -> float:

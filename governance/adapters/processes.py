@@ -14,7 +14,6 @@ import contextlib
 import ipaddress
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -262,19 +261,3 @@ def _started_at(pid: int, proc: Path) -> float | Unknown:
         if ticks is not None:
             return boot + ticks / os.sysconf("SC_CLK_TCK")
     return Unknown(f"the start time of process {pid} cannot be read")
-
-
-def end(pid: int, *, grace: float = GRACE) -> None:
-    """End the process `pid` that is not our child: asked, then killed after `grace` seconds."""
-    for sent in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.kill(pid, sent)
-        except ProcessLookupError:
-            return
-        deadline = time.monotonic() + grace
-        while time.monotonic() < deadline:
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(0.02)

@@ -1,0 +1,193 @@
+"""Started servers end, whatever happens to us; running ones are found by port, without their secrets."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from governance.adapters.processes import Program, behind_port, free_port, is_local, program, running, start
+from governance.errors import MissingTool, Unreachable
+from governance.values import Unknown
+
+LISTEN = """
+import socket, sys, time
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("up", flush=True)
+time.sleep(60)
+"""
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+time.sleep(60)
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def python(code: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-c", code, *arguments]
+
+
+def is_up(log: Path) -> bool:
+    return log.exists() and "up" in log.read_text()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_server_runs_for_the_block_and_its_output_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    with running(python(LISTEN, str(free_port())), {}, log=log, healthy=lambda: is_up(log)) as server:
+        assert server.ended is None
+    assert server.ended is not None
+    assert "up" in log.read_text()
+
+
+def test_a_server_ends_when_the_block_fails(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    with pytest.raises(ZeroDivisionError):  # noqa: SIM117
+        with running(python(LISTEN, str(free_port())), {}, log=log, healthy=lambda: is_up(log)) as server:
+            raise ZeroDivisionError
+    assert server.ended is not None
+
+
+def test_a_server_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    server = start(python(STUBBORN), {}, log=log)
+    server.wait_until(lambda: is_up(log), timeout=10)
+    server.stop(grace=0.2)
+    assert server.ended == -signal.SIGKILL
+
+
+def test_a_server_that_dies_at_start_says_why(tmp_path: Path) -> None:
+    with (
+        pytest.raises(Unreachable) as caught,
+        running(
+            python("print('no weights'); raise SystemExit(3)"),
+            {},
+            log=tmp_path / "log",
+            healthy=lambda: False,
+        ),
+    ):
+        pass
+    assert "ended with status 3" in caught.value.message
+    assert "no weights" in caught.value.message
+
+
+def test_a_server_that_never_becomes_healthy_is_ended(tmp_path: Path) -> None:
+    with (
+        pytest.raises(Unreachable, match=r"not ready after 0\.2 s"),
+        running(
+            python("import time; time.sleep(60)"),
+            {},
+            log=tmp_path / "log",
+            healthy=lambda: False,
+            timeout=0.2,
+        ),
+    ):
+        pass
+
+
+def test_a_missing_program_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingTool, match="`no-such-server`"):
+        start(["no-such-server"], {}, log=tmp_path / "log")
+
+
+@linux
+def test_a_server_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+    """A killed test run must leave no server behind: its port and its memory would be taken for ever."""
+    log = tmp_path / "log"
+    script = (
+        "import sys, time; from pathlib import Path; from governance.adapters.processes import start\n"
+        f"server = start([sys.executable, '-c', {STUBBORN!r}], {{}}, log=Path({str(log)!r}))\n"
+        "print(server.pid, flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen(python(script), stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": "."})
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    deadline = time.monotonic() + 10
+    while not is_up(log) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert alive(pid)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(pid)
+
+
+@linux
+def test_the_process_behind_a_port_is_found_with_its_own_command_line(tmp_path: Path) -> None:
+    log, port = tmp_path / "log", free_port()
+    variables = {"LLAMA_ARG_TOP_K": "7", "MY_PASSWORD": "hunter2"}
+    with running(python(LISTEN, str(port)), variables, log=log, healthy=lambda: is_up(log)) as server:
+        found = behind_port(port, wanted=lambda name: name.startswith("LLAMA_"))
+    assert isinstance(found, Program)
+    assert found.pid == server.pid
+    assert found.argv == tuple(python(LISTEN, str(port)))
+    assert found.environment == {"LLAMA_ARG_TOP_K": "7"}
+    assert "hunter2" not in repr(found)
+    assert isinstance(found.started_at, float)
+    assert abs(found.started_at - time.time()) < 60
+    assert found.folder == str(Path.cwd())
+
+
+@linux
+def test_a_port_nobody_listens_on_is_unknown_and_so_is_a_connected_one() -> None:
+    assert isinstance(behind_port(free_port(), wanted=bool), Unknown)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            assert isinstance(behind_port(client.getsockname()[1], wanted=bool), Unknown)
+            assert isinstance(behind_port(port, wanted=bool), Program)
+
+
+@linux
+def test_the_first_of_several_processes_that_share_a_socket_is_meant() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.set_inheritable(True)
+        child = subprocess.Popen(python("import time; time.sleep(60)"), close_fds=False)
+        try:
+            found = behind_port(listener.getsockname()[1], wanted=bool)
+        finally:
+            child.kill()
+            child.wait()
+    assert isinstance(found, Program)
+    assert found.pid == os.getpid()
+
+
+def test_another_users_environment_is_unknown_and_the_command_line_still_known(tmp_path: Path) -> None:
+    folder = tmp_path / "7"
+    folder.mkdir()
+    (folder / "cmdline").write_bytes(b"/app/llama-server\0--ctx-size\0" + b"512\0")
+    (tmp_path / "stat").write_text("btime 1000\n")
+    (folder / "stat").write_text("7 (a b) c) S " + " ".join(["0"] * 18) + " 250 0\n")
+    found = program(7, wanted=bool, proc=tmp_path)
+    assert isinstance(found, Program)
+    assert found.argv == ("/app/llama-server", "--ctx-size", "512")
+    assert isinstance(found.environment, Unknown)
+    assert found.started_at == 1000 + 250 / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_process_that_is_gone_is_unknown(tmp_path: Path) -> None:
+    assert isinstance(program(7, wanted=bool, proc=tmp_path), Unknown)
+    assert isinstance(behind_port(80, wanted=bool, proc=tmp_path), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("host", "own"), [("127.0.0.1", True), ("localhost", True), ("::1", True), ("192.0.2.1", False)]
+)
+def test_only_addresses_of_this_machine_are_local(host: str, own: bool) -> None:
+    assert is_local(host) is own
