@@ -1,4 +1,4 @@
-"""Write docs/reference/rules.md from the catalogues and the examples; with `--check`, only say if it is stale.
+"""Write docs/reference/rules.md from the catalogues and the examples; `--check` only says if it is stale.
 
 Exit codes: 0 written, or not stale · 1 stale under `--check` · 2 usage.
 """
@@ -123,7 +123,9 @@ def example(code: str) -> str:
                 if line[:3] not in {"---", "+++"}
             ),
         ]
-    shown = "\n".join("  …" if line.startswith("@@") else line.rstrip() for line in lines)
+    shown = "\n".join(
+        "  …" if line.startswith("@@") else line.rstrip() for line in lines if line[:5] != "@@ -1"
+    )
     return f"```diff\n{shown}\n```\n\n```text\n{finding(code)}\n```\n"
 
 

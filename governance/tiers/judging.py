@@ -49,6 +49,17 @@ class Judging:
         for config in self.repository.configs.values():
             self._config(config)
         self._services()
+        self._told_once()
+
+    def _told_once(self) -> None:
+        """Drop the general finding of a secret where the rule for that place has named it."""
+        named = {(each.path, each.line) for each in self.findings if each.code in {"TL905", "TL907"}}
+        if named:
+            self.findings = [
+                each
+                for each in self.findings
+                if each.code != "TL906" or (each.path, each.line) not in named
+            ]
 
     def _config(self, config: Config) -> None:
         tier = config.id.tier

@@ -226,7 +226,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "TL224", "cache-needs-flash-attention", ERROR, ("base",),
-        what="llama.cpp is told to quantise the cached values and to run without flash attention.",
+        what="Cached values are to be quantised on llama.cpp, without flash attention.",
         why="The server refuses to start, or turns flash attention on by itself.",
         fix="Set `engine.options.attention: flash`, or keep values as f16.",
         check=_flash_needed, needs="precision.kv_cache",
