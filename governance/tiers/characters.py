@@ -126,12 +126,6 @@ def at_home(text: str, index: int) -> bool:
     return False
 
 
-def _selector_at_home(before: str) -> bool:
-    if is_emoji(before) or is_cjk(before):
-        return True
-    return bool(before) and (before in "#*0123456789" or unicodedata.category(before) == "Sm")
-
-
 def _joiner_at_home(text: str, index: int, before: str, after: str) -> bool:
     if within(before, _JOINED_SCRIPTS):
         return True

@@ -99,7 +99,7 @@ def _line_ends(text: str) -> tuple[str, list[Fault]]:
         return text.replace("\r\n", "\n"), []
     start = next(re.finditer(r"\r(?!\n)|(?<!\r)\n", text)).start()
     lone = text[start] == "\r"
-    message = "a carriage return that ends no line (U+000D)" if lone else "LF and CRLF line ends are mixed"
+    message = "a carriage return that ends no line (U+000D)" if lone else "line ends are mixed, LF and CRLF"
     return text, [Fault("TL003", message, start, 1, hint="convert the file to LF line ends")]
 
 

@@ -139,11 +139,12 @@ class Composer:
             )
             raise EndOfReadingError
         if event.version or event.tags:
-            start = self.text.find("%")
+            start = re.search("^%", self.text, re.MULTILINE)
+            at = start.start() if start else place.start
             self.fault(
                 "TL018",
                 "a directive changes how the file is read",
-                Place(place.line, 1, start, start + 5),
+                Place(place.line, 1, at, at + 5),
                 "remove the line that starts with `%`",
                 (),
             )

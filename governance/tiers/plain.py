@@ -51,7 +51,7 @@ _digits_then_text = re.compile(
 ).fullmatch
 _double_quoted = re.compile(r'"([^"\\]*+(?:\\[nt"\\/r][^"\\]*+)*+)"(?: *| +#.*)').fullmatch
 _single_quoted = re.compile(r"'([^']*+(?:''[^']*+)*+)'(?: *| +#.*)").fullmatch
-_text_header = re.compile(r"([|>])([+-]?)([1-9]?)(?: *| +#.*)").fullmatch
+_text_header = re.compile(r"([|>])([1-9]?)([+-]?)([1-9]?)(?: *| +#.*)").fullmatch
 _escape = re.compile(r"\\(.)").sub
 _raw = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]").search
 _flow_token = re.compile(
@@ -232,9 +232,9 @@ def _value(rest: str | None) -> tuple[int, Any]:
         return _FLOW, value
     if first in "|>":
         header = _text_header(rest)
-        if header is None:
+        if header is None or (header[2] and header[4]):
             raise _Unsure
-        return _TEXT, header.groups()
+        return _TEXT, (header[1], header[3], header[2] or header[4])
     if first == "#":
         return _OPEN, None
     if " #" in rest:
