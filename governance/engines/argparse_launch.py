@@ -86,8 +86,8 @@ def _coded(words: Vocabulary, table: OptionTable, key: str, encode: Callable[[T]
 def _refuse(base: Tree, table: OptionTable, words: Vocabulary, said: set[str]) -> None:
     """Raise for a key of the launch that was not said."""
     known = (*NOT_SAID, *words.special_keys, *said)
-    for key, _ in leaves(base):
-        if not any(key == k or key.startswith(f"{k}.") for k in known):
+    for key, value in leaves(base):
+        if value != {} and not any(key == k or key.startswith(f"{k}.") for k in known):
             raise Usage(
                 f"{words.engine} {table.version} has no option for `{key}`",
                 where=key,

@@ -18,6 +18,7 @@ from governance.engines.model import Get, Observed
 from governance.values import ABSENT, Json, Unknown
 
 _PARAMS: Final = "default_generation_settings.params"
+_LARGEST: Final = 3.4e38
 _RANDOM_SEED: Final = 0xFFFFFFFF  # LLAMA_DEFAULT_SEED, shown unsigned
 
 OBSERVABLE: Final = frozenset(
@@ -65,6 +66,8 @@ def identity(get: Get) -> dict[str, Observed]:
 
 def single(value: float) -> float:
     """The shortest decimal that is the same 32-bit float: llama.cpp prints its floats as doubles."""
+    if abs(value) > _LARGEST:
+        return value
     packed = struct.pack("f", value)
     for digits in range(1, 18):
         short = float(f"{value:.{digits}g}")
