@@ -43,13 +43,15 @@ def compiled() -> dict[str, Any]:
     """The compiled schemas of all kinds, and which of their lists are sets."""
     kinds = {}
     for kind, model in MODELS.items():
-        builder = _Builder(model)
-        schema = builder.plain(builder.root)
-        kinds[kind] = {
-            "schema": {"type": "definitions", "schema": schema, "definitions": builder.definitions()},
-            "unordered": _unordered(kind),
-        }
+        kinds[kind] = {"schema": compile_model(model), "unordered": _unordered(kind)}
     return {"format": FORMAT, "kinds": kinds}
+
+
+def compile_model(model: type[BaseModel]) -> dict[str, Any]:
+    """The plain core schema of `model`. TypeError when Python code or an open model would be lost in it."""
+    builder = _Builder(model)
+    schema = builder.plain(builder.root)
+    return {"type": "definitions", "schema": schema, "definitions": builder.definitions()}
 
 
 def fields(kind: str) -> dict[str, dict[str, Any]]:
@@ -103,7 +105,7 @@ class _Builder:
         if (
             inner["type"] != "model-fields"
             or schema["custom_init"]
-            or schema["config"]["extra_fields_behavior"] != "forbid"
+            or schema["config"].get("extra_fields_behavior") != "forbid"
         ):
             raise TypeError(f"cannot compile `{schema['cls'].__name__}`: not a plain closed model")
         return {

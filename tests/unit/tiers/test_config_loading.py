@@ -295,6 +295,38 @@ def test_a_config_behind_a_link_on_disk_is_never_read(tmp_path: Path) -> None:
     assert [each.code for each in loaded.findings] == ["TL051", "TL051", "TL051"]
 
 
+def test_a_source_that_reads_in_batches_is_asked_once_for_everything() -> None:
+    asked: list[list[str]] = []
+
+    class Batching(MemoryTree):
+        def prefetch(self, paths: list[str]) -> None:
+            asked.append(paths)
+
+    load_repository(Batching(dict(GOOD)), ["configs/prompts/p.yaml"])
+    assert [sorted(each) for each in asked] == [
+        [
+            "configs/base/b.yaml",
+            "configs/prompts/p.yaml",
+            "configs/prompts/p/system.md",
+            "configs/sampling/f.yaml",
+        ]
+    ]
+
+
+def test_the_config_of_every_adapter_is_followed() -> None:
+    adapters = (
+        b"adapters: [{name: x, config: {file: x.json}}, {name: v}, {name: z, config: {file: gone.json}}]"
+    )
+    loaded = load_repository(
+        tree({
+            "configs/base/b.yaml": BASE.replace(b"{id: a}", b"{id: a, " + adapters + b"}"),
+            "configs/base/b/x.json": b'{"r": 8}',
+        })
+    )  # fmt: skip
+    assert config(loaded, "base/b").files == {"b/x.json": b'{"r": 8}'}
+    assert [(each.code, each.key) for each in loaded.findings] == [("TL057", "model.adapters[2].config.file")]
+
+
 def test_an_unreadable_file_is_a_finding_that_names_it() -> None:
     class Vanishing(MemoryTree):
         def read(self, path: str) -> bytes:

@@ -9,17 +9,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel, Field, RootModel, field_validator
 
 from governance.tiers import compiled
 from governance.tiers.fields import spec, specs
 from governance.tiers.references import REFERENCES
 from governance.tiers.schemas import forms
-from governance.tiers.schemas.build import MODELS
-from governance.tiers.schemas.field import Spec
+from governance.tiers.schemas.build import MODELS, compile_model
+from governance.tiers.schemas.field import Closed, Spec
 from governance.tiers.schemas.shipped import generated
 from governance.values import Effect
 from tests.support.trees import EXAMPLES, random_tree
@@ -251,3 +251,31 @@ def test_editor_schemas_refuse_common_mistakes(kind: str, tree: dict[str, Any]) 
 
     schema = json.loads((SHIPPED / f"json/{kind}.schema.json").read_text(encoding="utf-8"))
     assert not Draft202012Validator(schema).is_valid(tree)
+
+
+class Open(BaseModel):
+    temperature: Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Checked(Closed):
+    temperature: Annotated[float, Field(allow_inf_nan=False)]
+
+    @field_validator("temperature")
+    @classmethod
+    def check(cls, value: float) -> float:
+        return value
+
+
+class Infinite(Closed):
+    temperature: float
+
+
+class Multiple(Closed):
+    threads: Annotated[int, Field(multiple_of=2)]
+
+
+@pytest.mark.parametrize("model", [Open, Checked, Infinite, Multiple], ids=lambda model: model.__name__)
+def test_a_model_that_plain_data_cannot_carry_is_not_compiled(model: type[BaseModel]) -> None:
+    """What the compiled schema leaves out would pass at run time and fail in the models."""
+    with pytest.raises(TypeError):
+        compile_model(model)
