@@ -49,7 +49,8 @@ def test_one_large_file_gets_the_same_digest_by_all_cores(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("sizes", "threads", "wide"),
     [([], 2, 0), ([1000 * MIB] * 4, 2, 0), ([1000 * MIB] * 3, 2, 1), ([1000 * MIB], 8, 1),
-     ([1000 * MIB] * 30, 16, 0), ([1000 * MIB], 1, 0), ([MIB], 8, 0), ([9000 * MIB, 10 * MIB, 10 * MIB], 2, 1)],
+     ([1000 * MIB] * 30, 16, 0), ([1000 * MIB], 1, 0), ([MIB], 8, 0),
+     ([9000 * MIB, 10 * MIB, 10 * MIB], 2, 1)],
 )  # fmt: skip
 def test_all_cores_take_one_file_only_where_that_is_sooner(sizes: list[int], threads: int, wide: int) -> None:
     assert wide_count(sizes, threads) == wide

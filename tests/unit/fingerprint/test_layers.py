@@ -112,7 +112,10 @@ def test_a_file_that_is_named_and_not_there_has_no_digest() -> None:
 
 def test_a_secret_in_the_environment_is_neither_kept_nor_hashed() -> None:
     """An unsalted hash of a password is a way to guess it."""
-    tree: Tree = {"kind": "base", "environment": {"variables": {"UPLOAD_PASSWORD": "not-a-real-one", "X": "1"}}}
+    tree: Tree = {
+        "kind": "base",
+        "environment": {"variables": {"UPLOAD_PASSWORD": "not-a-real-one", "X": "1"}},
+    }
     known = config("base", BASE)
     found = meaning(dataclasses.replace(known, tree=tree))
     assert "not-a-real-one" not in str(found)
