@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ from statistics import median
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
+_UNUSUAL = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+"""An installed program has its byte code; a shell of a developer may forbid to write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,14 @@ def processes(
 
     `before` is called with the name ahead of each run, outside of the measured time.
     """
+    plain = {name: value for name, value in (env or os.environ).items() if name not in _UNUSUAL}
     times: dict[str, list[float]] = {name: [] for name in commands}
     for turn in range(rounds + 1):
         for name, argv in commands.items():
             if before is not None:
                 before(name)
             start = time.perf_counter()
-            done = subprocess.run(argv, cwd=cwd, env=env, capture_output=True, check=False)
+            done = subprocess.run(argv, cwd=cwd, env=plain, capture_output=True, check=False)
             spent = (time.perf_counter() - start) * 1000
             if done.returncode not in ok:
                 said = (done.stdout + done.stderr).decode(errors="replace")[-2000:]

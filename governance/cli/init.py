@@ -15,7 +15,13 @@ from governance.verdict import Check, Outcome, Report
 
 @click.command("init")
 @click.argument("folder", type=click.Path(file_okay=False), default=".")
-@click.option("--engine", type=click.Choice(tuple(ENGINES)), default="llama.cpp", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(tuple(ENGINES)),
+    default="llama.cpp",
+    show_default=True,
+    help="What runs it.",
+)
 @reporting
 def command(folder: str, engine: str, output: Output) -> Report:  # noqa: ARG001
     """Write a small governed repository into FOLDER (default: here).

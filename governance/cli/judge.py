@@ -18,7 +18,8 @@ from governance.cli.repository import GOVERNED, below, find, source
 from governance.errors import Usage
 from governance.verdict import Report
 
-PUSHED = "PRE_COMMIT_TO_REF"
+PUSHED = ("PRE_COMMIT_TO_REF", "PRE_COMMIT_LOCAL_BRANCH")
+"""Where pre-commit says what is pushed; of a push with a root commit it gives the branch alone."""
 
 
 def hook() -> int:
@@ -43,8 +44,9 @@ def judge(
     `paths` (from the current folder) narrow it. Raises `Usage` when a path is not in the repository.
     """
     place = find(root)
-    if staged and os.environ.get(PUSHED):
-        staged, rev = False, os.environ[PUSHED]
+    pushed = next((os.environ[name] for name in PUSHED if os.environ.get(name)), "")
+    if staged and pushed:
+        staged, rev = False, pushed
     tree = source(place, staged=staged, rev=rev)
     only = inside(place, paths) if paths else _staged(place) if staged else None
     return _judged(tree, only, cached=cached)
@@ -53,14 +55,15 @@ def judge(
 def _judged(tree: FileSource, only: Sequence[str] | None, *, cached: bool) -> Report:
     from datetime import date
 
+    from governance.engines.facts import Facts
     from governance.tiers.check import check
 
-    today = date.today()
+    today, facts = date.today(), Facts()
     if not cached or only is not None:
-        return check(tree, today=today, only=only)
+        return check(tree, today=today, only=only, engine_facts=facts)
     from governance.cli.remembered import remembered
 
-    return remembered(tree, today, lambda seen: check(seen, today=today, only=None))
+    return remembered(tree, today, lambda seen: check(seen, today=today, engine_facts=facts))
 
 
 def inside(root: str, paths: Sequence[str]) -> list[str]:

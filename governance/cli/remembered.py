@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from governance.adapters.files import Entry, FileSource, Kind, read_file
-from governance.cli.repository import GOVERNED
 from governance.errors import TierlockError
 from governance.verdict import Report
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 _KEEP = 64
 _FORM = "check/1"
+COVERED = ("configs", "tierlock.yaml")
+"""Everything `check` may ask for: a verdict that saw more is not kept."""
 
 
 def remembered(source: FileSource, today: date, judge: Callable[[FileSource], Report]) -> Report:
@@ -61,14 +62,19 @@ class _Watched:
         self.strayed |= not _governed(path)
         return self._source.read(path)
 
+    def prefetch(self, paths: Iterable[str]) -> None:
+        ask = getattr(self._source, "prefetch", None)
+        if ask is not None:
+            ask(paths)
+
 
 def _governed(path: str) -> bool:
-    return any(path == part or f"{path}/" == part or path.startswith(part) for part in GOVERNED)
+    return any(path == part or path.startswith(f"{part}/") for part in COVERED)
 
 
 def _key(source: FileSource, today: date) -> str:
     digest = sha256(f"{_FORM}\0{_tool()}\0{today}\0{source.label}\0".encode())
-    for part in GOVERNED:
+    for part in COVERED:
         for entry in source.entries(part):
             name = entry.path.encode("utf-8", "surrogateescape")
             digest.update(b"%d %s\0%s\0" % (len(name), name, entry.kind.value.encode()))

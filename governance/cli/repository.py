@@ -8,35 +8,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
-from governance.adapters.files import Entry, FileSource, WorkTree
+from governance.adapters.files import FileSource, WorkTree
 from governance.errors import TierlockError, Unreadable
 
 SERVICES = "tierlock.yaml"
 GOVERNED = ("configs/base/", "configs/sampling/", "configs/prompts/", SERVICES)
 _CONFIGS = "configs"
-
-
-class Subtree:
-    """A folder of another source, seen as a source of its own: paths are relative to that folder."""
-
-    def __init__(self, source: FileSource, folder: str) -> None:
-        self.label = source.label
-        self._source = source
-        self._above = f"{folder}/"
-
-    def entries(self, prefix: str) -> Sequence[Entry]:
-        """Every entry at or below `prefix`, sorted by path; a link above the folder shows as itself."""
-        start = len(self._above)
-        return [
-            entry._replace(path=entry.path[start:]) if entry.path.startswith(self._above) else entry
-            for entry in self._source.entries(self._above + prefix)
-        ]
-
-    def read(self, path: str) -> bytes:
-        """The bytes of one regular file."""
-        return self._source.read(self._above + path)
 
 
 def find(given: str = "", *, here: str | None = None) -> str:
@@ -77,10 +55,8 @@ def source(root: str, *, staged: bool = False, rev: str = "") -> FileSource:
 
     top = find_root(root)
     folder = below(top, root)
-    scope = [f"{folder}/{part}" if folder else part for part in GOVERNED]
     git = Git(top)
-    tree: FileSource = RevisionTree(git, rev, scope) if rev else IndexTree(git, scope)
-    return Subtree(tree, folder) if folder else tree
+    return RevisionTree(git, rev, GOVERNED, folder=folder) if rev else IndexTree(git, GOVERNED, folder=folder)
 
 
 def below(top: str, root: str) -> str:

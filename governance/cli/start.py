@@ -19,22 +19,37 @@ if TYPE_CHECKING:
 HOOK = ["check", "--staged"]
 _ROOT = "configs"
 _SERVICES = "tierlock.yaml"
-_ASKED_FOR_A_REF = ("PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF", "PRE_COMMIT_ORIGIN", "PRE_COMMIT_SOURCE")
+_ASKED_FOR_A_REF = (
+    "PRE_COMMIT_FROM_REF",
+    "PRE_COMMIT_TO_REF",
+    "PRE_COMMIT_LOCAL_BRANCH",
+    "PRE_COMMIT_REMOTE_NAME",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of `tierlock` called with `argv` (default: the process's own arguments)."""
     args = sys.argv[1:] if argv is None else list(argv)
-    if args == HOOK:
-        others = _ungoverned_only()
-        if others:
-            files = "file is" if others == 1 else "files are"
-            sys.stdout.write(f"PASS  no governed file is staged ({others} other {files})\n")
-            return 0
-        from governance.cli.judge import hook
-        from governance.cli.main import guarded
+    try:
+        return _hook() if args == HOOK else _command(args)
+    except KeyboardInterrupt:  # while modules were still being imported
+        sys.stderr.write("tierlock: interrupted\n")
+        return 130
 
-        return guarded(hook)
+
+def _hook() -> int:
+    others = _ungoverned_only()
+    if others:
+        files = "file is" if others == 1 else "files are"
+        sys.stdout.write(f"PASS  no governed file is staged ({others} other {files})\n")
+        return 0
+    from governance.cli.judge import hook
+    from governance.cli.main import guarded
+
+    return guarded(hook)
+
+
+def _command(args: list[str]) -> int:
     from governance.cli.main import run
 
     return run(args)

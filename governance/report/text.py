@@ -30,6 +30,7 @@ _VALUE_WIDTH = 60
 _KEY_WIDTH = 34
 _COLUMN = 28
 _LONG = 6
+_MANY = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def _first_reason(checks: Sequence[Check]) -> str:
 
 
 def _checks(report: Report, style: Style) -> Iterator[str]:
-    told = [c for c in report.checks if c.detail or (c.outcome is not Outcome.PASS and not report.findings)]
+    told = [check for check in report.checks if _worth_saying(check, report)]
     if not report.summary and len(told) == 1:
         return
     width = max((cells(plain(c.name)) for c in told), default=0) + 2
@@ -106,6 +107,15 @@ def _checks(report: Report, style: Style) -> Iterator[str]:
         first, *rest = _wrap(plain(check.detail), style.width, " " * (width + 11), " " * (width + 11))
         yield f"{name}{word}{' ' * (11 - len(check.outcome.value))}{first.lstrip()}".rstrip()
         yield from rest
+
+
+def _worth_saying(check: Check, report: Report) -> bool:
+    """Findings speak for a check that blocks; of `check`, only what could not be judged is left to say."""
+    if check.outcome is Outcome.UNDECIDED:
+        return True
+    if report.command == "check" or (check.outcome is Outcome.BLOCK and not check.detail):
+        return not report.findings and check.outcome is Outcome.BLOCK
+    return bool(check.detail)
 
 
 def _layers(layers: Sequence[LayerState], style: Style) -> Iterator[str]:
@@ -147,10 +157,17 @@ def _side(value: str | Unknown, *, full: bool) -> str:
 
 
 def _findings(findings: Sequence[Finding], style: Style) -> Iterator[str]:
-    for finding in findings:
-        if finding.exempted and not style.exempted:
-            continue
-        yield from _finding(finding, style)
+    """Each finding; of one kind in one file at most `_MANY`, then how many more, unless all are asked for."""
+    shown = [finding for finding in findings if style.exempted or not finding.exempted]
+    told: dict[tuple[str, str], int] = {}
+    for finding in shown:
+        kind = (finding.path, finding.code)
+        told[kind] = told.get(kind, 0) + 1
+        if told[kind] <= _MANY or style.full:
+            yield from _finding(finding, style)
+    for (path, code), count in told.items():
+        if count > _MANY and not style.full:
+            yield f"{plain(path)}  {code}  {count - _MANY:,} more like these (all of them with --format json)"
 
 
 def _finding(finding: Finding, style: Style) -> Iterator[str]:

@@ -7,6 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 
 from governance.cli import main as main_module
@@ -110,7 +111,9 @@ class TestHelp:
         from governance.cli.group import tierlock
 
         command = tierlock.get_command(None, name)  # type: ignore[arg-type]
-        silent = [param.name for param in command.params if hasattr(param, "help") and not param.help]  # type: ignore[union-attr]
+        silent = [
+            param.name for param in command.params if isinstance(param, click.Option) and not param.help
+        ]
         assert silent == []
 
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

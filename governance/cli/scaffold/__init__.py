@@ -22,9 +22,10 @@ class Ready:
     base: tuple[str, ...]
 
 
+_BASE: Final = ("smollm2.yaml", "smollm2/requirements.lock")
 ENGINES: Final = {
-    "llama.cpp": Ready("8080", ("smollm2.yaml", "smollm2/generation_config.json")),
-    "vllm": Ready("8000", ("smollm2.yaml",)),
+    "llama.cpp": Ready("8080", (*_BASE, "smollm2/generation_config.json")),
+    "vllm": Ready("8000", _BASE),
 }
 
 _TREE: Final = (

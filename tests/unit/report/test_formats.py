@@ -1,4 +1,4 @@
-"""Each renderer escapes for its medium: no text in a config can forge a line, a cell, an element, a colour."""
+"""Each renderer escapes for its medium: no text in a config can forge a line, a cell, an element."""
 
 from __future__ import annotations
 
@@ -101,6 +101,14 @@ class TestText:
     def test_an_exempted_finding_is_shown_when_asked_for(self) -> None:
         assert "TL301" not in text.render(MISTAKES)
         assert "exempted: poems are meant to vary" in text.render(MISTAKES, text.Style(exempted=True))
+
+    def test_a_flood_of_one_kind_in_one_file_is_counted_and_not_poured_out(self) -> None:
+        flood = [Finding("TL103", f"unknown key `k{n}`", path="a.yaml", line=n) for n in range(1, 1001)]
+        other = Finding("TL104", "another", path="a.yaml", line=1001)
+        shown = text.render(Report("check", findings=(*flood, other))).splitlines()
+        assert len(shown) < 30
+        assert "a.yaml  TL103  980 more like these (all of them with --format json)" in shown
+        assert any("TL104" in line for line in shown)
 
     def test_the_full_digest_is_shown_when_asked_for(self) -> None:
         assert "5b0c2e7f91aa5b0c2e7f91aa" not in text.render(CHANGED)

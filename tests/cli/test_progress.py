@@ -1,0 +1,58 @@
+"""Progress is for people who wait at a terminal, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import io
+
+from governance.cli.progress import progress
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def clock(*times: float):  # type: ignore[no-untyped-def]
+    moments = iter(times)
+    return lambda: next(moments)
+
+
+def test_nothing_is_drawn_where_nobody_watches() -> None:
+    stream = io.StringIO()
+    with progress("hashing", stream=stream) as advance:
+        advance(1, 2)
+    assert stream.getvalue() == ""
+
+
+def test_nothing_is_drawn_for_work_that_is_done_at_once() -> None:
+    stream = Terminal()
+    with progress("hashing", stream=stream, now=clock(0.0, 0.1)) as advance:
+        advance(1, 2)
+    assert stream.getvalue() == ""
+
+
+def test_the_bar_shows_the_share_and_is_wiped_at_the_end() -> None:
+    stream = Terminal()
+    with progress("hashing", stream=stream, now=clock(0.0, 0.6, 0.6)) as advance:
+        advance(1, 2)
+        assert "hashing" in stream.getvalue()
+        assert "50%" in stream.getvalue()
+    assert stream.getvalue().endswith("\r")
+
+
+def test_it_is_drawn_at_most_ten_times_a_second() -> None:
+    stream = Terminal()
+    with progress("hashing", stream=stream, now=clock(0.0, 0.6, 0.6, 0.65)) as advance:
+        advance(1, 10)
+        drawn = stream.getvalue()
+        advance(2, 10)
+        assert stream.getvalue() == drawn
+
+
+def test_nothing_to_do_is_no_division_by_zero() -> None:
+    stream = Terminal()
+    with progress("hashing", stream=stream, now=clock(0.0, 0.6, 0.6)) as advance:
+        advance(0, 0)
+    assert "0%" in stream.getvalue()

@@ -1,0 +1,40 @@
+"""Prompts and answers are shown only to somebody who asks."""
+
+from __future__ import annotations
+
+from governance.report.content import hidden
+from governance.verdict import Change, Finding, Report
+
+WORDS = "You are a doctor. Never tell the patient."
+
+
+def test_the_words_of_a_prompt_file_are_not_shown_with_a_finding() -> None:
+    finding = Finding("TL402", "zero-width space", path="configs/prompts/a/system.md", line=1, excerpt=WORDS)
+    assert hidden(Report("check", findings=(finding,))).findings[0].excerpt == ""
+
+
+def test_the_words_in_a_prompts_config_are_not_shown_with_a_finding() -> None:
+    finding = Finding(
+        "TL402", "m", path="configs/prompts/a.yaml", line=1, key="system", excerpt=f"system: {WORDS}"
+    )
+    assert hidden(Report("check", findings=(finding,))).findings[0].excerpt == ""
+
+
+def test_a_misspelt_key_of_a_prompts_config_is_shown() -> None:
+    finding = Finding(
+        "TL103", "m", path="configs/prompts/a.yaml", line=1, key="systm", excerpt="systm: {file: a}"
+    )
+    assert hidden(Report("check", findings=(finding,))).findings[0].excerpt
+
+
+def test_a_changed_prompt_is_told_by_length_and_digest() -> None:
+    change = Change("prompts", "system.md", WORDS, WORDS + "\n", text=(f"- {WORDS}",))
+    (shown,) = hidden(Report("diff", changes=(change,))).changes
+    assert shown.text == ()
+    assert WORDS not in str(shown.before)
+    assert shown.before != shown.after
+
+
+def test_a_changed_number_is_shown() -> None:
+    change = Change("sampling", "temperature", 0.1, 0.9)
+    assert hidden(Report("diff", changes=(change,))).changes == (change,)
