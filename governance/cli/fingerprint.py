@@ -40,6 +40,7 @@ def command(
       tierlock fingerprint summarizer --at v41 --capture host.json
       tierlock fingerprint --left-out
     """
+    from governance.cli.capturing import read
     from governance.fingerprint.services import all_report, left_out_report, service_report
     from governance.tiers.config import load_repository
 
@@ -49,8 +50,4 @@ def command(
     repository = load_repository(tree)
     if service is None:
         return all_report(repository, label=tree.label)
-    return service_report(repository, service, _capture(capture), label=tree.label)
-
-
-def _capture(path: str | None) -> object:
-    return None
+    return service_report(repository, service, read(capture), label=tree.label)

@@ -53,12 +53,11 @@ def judge(
 
 
 def _judged(tree: FileSource, only: Sequence[str] | None, *, cached: bool) -> Report:
-    from datetime import date
-
+    from governance.adapters import clock
     from governance.engines.facts import Facts
     from governance.tiers.check import check
 
-    today, facts = date.today(), Facts()
+    today, facts = clock.today(), Facts()
     if not cached or only is not None:
         return check(tree, today=today, only=only, engine_facts=facts)
     from governance.cli.remembered import remembered

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import TextIO
 
 Advance = Callable[[int, int], None]
@@ -45,9 +46,14 @@ class _Bar:
         self._label, self._stream, self._now = label, stream, now
         self._next = now() + _WAIT
         self._drawn = 0
+        self._lock = Lock()
 
     def advance(self, done: int, total: int) -> None:
-        """Draw, at most every tenth of a second."""
+        """Draw, at most every tenth of a second; from any thread."""
+        with self._lock:
+            self._draw(done, total)
+
+    def _draw(self, done: int, total: int) -> None:
         if self._now() < self._next:
             return
         self._next = self._now() + _EVERY

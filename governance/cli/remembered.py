@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from governance.adapters.files import Entry, FileSource, Kind, read_file
+from governance.cli.repository import cache_folder
 from governance.errors import TierlockError
 from governance.verdict import Report
 
@@ -35,7 +36,7 @@ def remembered(source: FileSource, today: date, judge: Callable[[FileSource], Re
         key = _key(source, today)
     except TierlockError:
         return judge(source)
-    file = _folder() / f"{key}.json"
+    file = cache_folder("check") / f"{key}.json"
     known = _load(file)
     if known is not None:
         return known
@@ -95,13 +96,6 @@ def _tool() -> str:
             status = os.stat(f"{folder}/{name}")  # noqa: PTH116
             parts.append(f"{name} {status.st_size} {status.st_mtime_ns}")
     return sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _folder() -> Path:
-    from pathlib import Path
-
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "tierlock" / "check"
 
 
 def _load(file: Path) -> Report | None:

@@ -8,9 +8,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from governance.adapters.files import FileSource, WorkTree
 from governance.errors import TierlockError, Unreadable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SERVICES = "tierlock.yaml"
 GOVERNED = ("configs/base/", "configs/sampling/", "configs/prompts/", SERVICES)
@@ -63,6 +67,14 @@ def below(top: str, root: str) -> str:
     """`root` relative to `top` with forward slashes; empty when they are one folder."""
     relative = os.path.relpath(os.path.realpath(root), os.path.realpath(top)).replace(os.sep, "/")
     return "" if relative == "." else relative
+
+
+def cache_folder(name: str) -> Path:
+    """The folder of the user's cache for `name`; never in a repository, which could bring its own along."""
+    from pathlib import Path
+
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "tierlock" / name
 
 
 def names(given: str = "") -> list[str]:

@@ -14,7 +14,7 @@ from governance.fingerprint.layers import Fingerprint, service_fingerprint, shor
 from governance.fingerprint.left_out import left_out
 from governance.tiers.config import Repository, Service
 from governance.values import Unknown
-from governance.verdict import Check, LayerState, Outcome, Report
+from governance.verdict import Check, LayerState, Outcome, Report, sort_findings
 
 if TYPE_CHECKING:
     from governance.fingerprint.capture import Capture
@@ -76,6 +76,27 @@ def all_report(repository: Repository, *, label: str) -> Report:
         layers=tuple(layers),
         summary=count,
         run={"source": label},
+    )
+
+
+def capture_report(capture: Capture, written: str) -> Report:
+    """The captured layers; `written` is the file of the record. A damaged or contradictory host blocks."""
+    layers = tuple(
+        LayerState(layer, "unknown" if isinstance(value, Unknown) else "present", value)
+        for layer, value in capture.digests().items()
+    )
+    unknown = sum(layer.state == "unknown" for layer in layers)
+    bad = sum(finding.blocks for finding in capture.findings)
+    told = f"{len(layers)} layers captured" + (f", {unknown} of them unknown" if unknown else "")
+    return Report(
+        "capture",
+        checks=(Check("captured", Outcome.BLOCK if bad else Outcome.PASS),),
+        findings=sort_findings(capture.findings),
+        layers=layers,
+        summary=f"{told}, written to {written}" if written else f"{told}, written nowhere",
+        next="" if written else "tierlock capture -o host.json",
+        generated_at=capture.generated_at,
+        run={"tool": capture.tool, "scheme": capture.scheme},
     )
 
 

@@ -25,15 +25,22 @@ _TEXT_KEYS = (
     "input",
     "output",
 )
+_TEXT_LAYERS = ("prompts", "file")
 _SHORT = 40
 
 
 def hidden(report: Report) -> Report:
-    """`report` without the text of prompts and answers."""
+    """`report` without the text of prompts and answers, and a note that says how to see it."""
+    changes = tuple(_change(change) for change in report.changes)
+    texts = sum(
+        bool(before.text) and not after.text for before, after in zip(report.changes, changes, strict=True)
+    )
+    note = "1 changed text is not shown" if texts == 1 else f"{texts} changed texts are not shown"
     return replace(
         report,
         findings=tuple(_finding(finding) for finding in report.findings),
-        changes=tuple(_change(change) for change in report.changes),
+        changes=changes,
+        notes=(*report.notes, f"{note} (--show-content)") if texts else report.notes,
     )
 
 
@@ -48,13 +55,13 @@ def _finding(finding: Finding) -> Finding:
 
 
 def _change(change: Change) -> Change:
-    if change.layer != "prompts":
+    if change.layer.partition("/")[0] not in _TEXT_LAYERS and not change.path.startswith(_PROMPTS):
         return change
     return replace(change, before=_told(change.before), after=_told(change.after), text=())
 
 
 def _told(value: Value) -> Value:
-    """`value`, or how long it is and what it hashes to when it is free text."""
-    if not isinstance(value, str) or (len(value) <= _SHORT and " " not in value and "\n" not in value):
+    """`value`, or how long it is and what it hashes to when it is free text; a digest is no text."""
+    if not isinstance(value, str) or (" " not in value and "\n" not in value):
         return value
     return f"{len(value)} characters, {sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

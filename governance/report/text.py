@@ -119,8 +119,7 @@ def _worth_saying(check: Check, report: Report) -> bool:
 
 
 def _layers(layers: Sequence[LayerState], style: Style) -> Iterator[str]:
-    compared = [layer for layer in layers if layer.state != "present" and layer.after is not None]
-    if compared and len(compared) == len(layers):
+    if any(layer.state in ("same", "changed") or layer.after is not None for layer in layers):
         yield from _grid(layers, style)
     width = max((cells(layer.name) for layer in layers), default=0) + 3
     for layer in layers:
@@ -219,7 +218,7 @@ def _changes(changes: Sequence[Change], style: Style) -> Iterator[str]:
         count = "1 change" if len(group) == 1 else f"{len(group)} changes"
         if number:
             yield ""
-        yield f"{style.paint('strong', pad(plain(layer), 12))} {count}"
+        yield f"{style.paint('strong', pad(plain(layer), 12))}  {count}"
         yield from _change_rows(group, style)
 
 
@@ -276,6 +275,8 @@ def _provenance(change: Change) -> str:
 def _pair(before: Value, after: Value) -> tuple[str, str]:
     """Both values short enough for a table, unless cutting them would hide the difference."""
     left, right = show(before), show(after)
+    if short(left) != short(right):
+        left, right = short(left), short(right)
     cut = shorten(left, _VALUE_WIDTH), shorten(right, _VALUE_WIDTH)
     return (left, right) if cut[0] == cut[1] else cut
 

@@ -38,3 +38,15 @@ def test_a_changed_prompt_is_told_by_length_and_digest() -> None:
 def test_a_changed_number_is_shown() -> None:
     change = Change("sampling", "temperature", 0.1, 0.9)
     assert hidden(Report("diff", changes=(change,))).changes == (change,)
+
+
+def test_a_text_that_is_left_out_is_counted_and_the_way_to_see_it_named() -> None:
+    change = Change("prompts/a", "system", "sha256:" + "a" * 64, "sha256:" + "b" * 64, text=(f"- {WORDS}",))
+    shown = hidden(Report("diff", changes=(change,)))
+    assert shown.notes == ("1 changed text is not shown (--show-content)",)
+    assert shown.changes[0].before == change.before
+
+
+def test_a_compared_file_may_be_a_prompt() -> None:
+    change = Change("file", "system.md", "sha256:" + "a" * 64, "sha256:" + "b" * 64, text=(f"- {WORDS}",))
+    assert hidden(Report("diff", changes=(change,))).changes[0].text == ()
