@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,4 +83,5 @@ def _written(scratch: Path) -> tuple[Place, str]:
 def _show(scene: Report, number: int, output: Output) -> None:
     from governance.report.text import render
 
-    write(sys.stdout, f"\n── {number} ── {scene.title}\n\n{render(scene, style(output))}\n")
+    untitled = replace(scene, title="")
+    write(sys.stdout, f"\n── {number} ── {scene.title}\n\n{render(untitled, style(output))}")

@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "capture": "governance.cli.capture",
     "import": "governance.cli.import_",
     "diff": "governance.cli.diff",
+    "demo": "governance.cli.demo",
     "completion": "governance.cli.completion",
     "version": "governance.cli.version",
 }

@@ -22,10 +22,11 @@ from governance.adapters.http import Client
 from governance.adapters.processes import free_port, running
 from governance.adapters.weights import Algorithm, digests, list_files
 from governance.engines import registry
+from governance.engines.drift import PINNED
 from governance.engines.facts import Facts
 from governance.engines.keys import look
 from governance.errors import TierlockError, Unreachable
-from governance.fingerprint.layers import Fingerprint
+from governance.fingerprint.layers import Fingerprint, short
 from governance.release.diff import compare
 from governance.release.sides import Place, StateSide, parse_side
 from governance.tiers.canonical import digest
@@ -38,6 +39,7 @@ from governance.verdict import Check, LayerState, Outcome, Report
 _HOST: Final = "127.0.0.1"
 _START_SECONDS: Final = 120.0
 _ANSWER_TOKENS: Final = 40
+_ANSWER_SECONDS: Final = 120.0  # on a busy machine
 # What is changed at the server, in the words of a start script, and the fields that must be named for it.
 _CACHE: Final = (
     "a start script quantises the KV cache: --cache-type-k q4_0 --cache-type-v q4_0",
@@ -138,10 +140,11 @@ class _Stage:
         layers = (*report.layers, weights)
         sides = [_fold(layers, side) for side in ("before", "after")]
         equal = isinstance(sides[0], str) and sides[0] == sides[1]
+        word = "equal" if equal else "NOT EQUAL"
         notes = (
-            f"fingerprint  repository {_short(sides[0])}   server {_short(sides[1])}   "
-            + ("equal" if equal else "NOT EQUAL"),
-            f"{len(self.answers)} answers taken for comparison",
+            *(f"{layer.name:<12} {short(layer.before)}   {short(layer.after)}" for layer in layers),
+            f"{'fingerprint':<12} {short(sides[0])}   {short(sides[1])}   {word}",
+            f"{len(self.answers)} answers of this server are kept to compare with",
         )
         outcome = Outcome.PASS if equal and not report.changes else Outcome.BLOCK
         detail = effective.detail if effective else ""
@@ -149,7 +152,7 @@ class _Stage:
             report,
             checks=(Check("equal fingerprints", outcome, detail),),
             layers=layers,
-            notes=(*notes, *report.notes),
+            notes=("            repository      server", *notes),
             summary="repository and server have the same fingerprint" if equal else "they differ",
         )
 
@@ -164,7 +167,7 @@ class _Stage:
         return replace(
             report,
             checks=(Check("named", outcome, f"not named: {', '.join(missing)}" if missing else ""),),
-            notes=(said, *report.notes),
+            notes=(*_pinned(report.notes), said),
         )
 
     def _look(self, title: str, flags: Sequence[str]) -> tuple[Report, tuple[str, ...], Path]:
@@ -179,7 +182,7 @@ class _Stage:
         url = f"http://{_HOST}:{port}"
         log = self.cast.folder / f"server-{port}.log"
         with (
-            Client(url) as client,
+            Client(url, timeout=_ANSWER_SECONDS) as client,
             running(
                 argv, launch.environment, log=log, healthy=lambda: _healthy(client), timeout=_START_SECONDS
             ),
@@ -252,5 +255,6 @@ def _fold(layers: Sequence[LayerState], side: str) -> str | Unknown:
     return Fingerprint(values).fold()
 
 
-def _short(value: str | Unknown) -> str:
-    return value[:12] if isinstance(value, str) else "unknown"
+def _pinned(notes: Sequence[str]) -> list[str]:
+    """What moved at the server and reaches no request, since every request says its own value."""
+    return [note for note in notes if PINNED in note]
