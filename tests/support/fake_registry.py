@@ -1,0 +1,160 @@
+"""A small OCI registry in this process: manifests, tags, tokens and basic auth, over real HTTP on 127.0.0.1.
+
+It follows the distribution specification as far as reading manifests goes, and passes the contract tests that
+a real registry passes. It can also misbehave: answer busy, send other bytes, ask for a token.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+INDEX = "application/vnd.oci.image.index.v1+json"
+
+
+def digest_of(body: bytes) -> str:
+    return "sha256:" + hashlib.sha256(body).hexdigest()
+
+
+def manifest(seed: str) -> bytes:
+    """A plausible image manifest whose config digest follows from `seed`."""
+    config = {
+        "mediaType": "application/vnd.oci.image.config.v1+json",
+        "digest": digest_of(seed.encode()),
+        "size": 2,
+    }
+    return json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": []}).encode()
+
+
+def index(manifests: Mapping[str, bytes]) -> bytes:
+    """An image index: platform (`linux/amd64`, `linux/arm64/v8`) to manifest."""
+    entries = []
+    for platform, body in manifests.items():
+        parts = dict(zip(("os", "architecture", "variant"), platform.split("/"), strict=False))
+        entry = {"mediaType": MANIFEST, "digest": digest_of(body), "size": len(body), "platform": parts}
+        entries.append(entry)
+    return json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}).encode()
+
+
+class FakeRegistry:
+    """`with FakeRegistry() as registry: registry.push("team/app", "v1", body)`; `registry.host` is its
+    address.
+
+    `login` is (user, password) and `scheme` `none`, `basic` or `bearer`. `busy` answers are 503 before the
+    next good one. `requests` holds what was asked: path and headers.
+    """
+
+    def __init__(self, *, login: tuple[str, str] | None = None, scheme: str = "none") -> None:
+        self.login, self.scheme = login, scheme
+        self.blobs: dict[tuple[str, str], bytes] = {}
+        self.tags: dict[tuple[str, str], str] = {}
+        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.busy = 0
+        self.lie: bytes | None = None
+        self.claimed_digest: str | None = None
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self.host = f"127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    def push(self, name: str, tag: str, body: bytes) -> str:
+        """Store a manifest, move the tag to it, and give its digest."""
+        digest = digest_of(body)
+        self.blobs[(name, digest)] = body
+        if tag:
+            self.tags[(name, tag)] = digest
+        return digest
+
+    def push_index(self, name: str, tag: str, manifests: Mapping[str, bytes]) -> str:
+        """Store an index and the manifests in it."""
+        for body in manifests.values():
+            self.push(name, "", body)
+        return self.push(name, tag, index(manifests))
+
+    def __enter__(self) -> FakeRegistry:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            headers = {key.lower(): value for key, value in self.headers.items()}
+            registry.requests.append((self.path, headers))
+            if self.path.startswith("/token"):
+                self._token(headers)
+            elif registry.busy > 0:
+                registry.busy -= 1
+                self._send(503, b"{}", {"Retry-After": "0"})
+            elif not self._allowed(headers):
+                self._send(
+                    401, b'{"errors": [{"code": "UNAUTHORIZED"}]}', {"WWW-Authenticate": self._challenge()}
+                )
+            else:
+                self._manifest(headers)
+
+        def _manifest(self, headers: Mapping[str, str]) -> None:
+            name, _, reference = self.path.removeprefix("/v2/").partition("/manifests/")
+            digest = registry.tags.get((name, reference), reference)
+            body = registry.blobs.get((name, digest))
+            if body is None:
+                self._send(404, b'{"errors": [{"code": "MANIFEST_UNKNOWN"}]}', {})
+                return
+            kind = json.loads(body).get("mediaType", "application/octet-stream")
+            if kind not in headers.get("accept", ""):
+                self._send(404, b'{"errors": [{"code": "MANIFEST_UNKNOWN"}]}', {})
+                return
+            claimed = registry.claimed_digest or digest
+            body = registry.lie if registry.lie is not None else body
+            self._send(200, body, {"Content-Type": kind, "Docker-Content-Digest": claimed})
+
+        def _allowed(self, headers: Mapping[str, str]) -> bool:
+            given = headers.get("authorization", "")
+            if registry.scheme == "basic":
+                return given == self._basic()
+            return registry.scheme == "none" or given == "Bearer token-of-the-test"
+
+        def _challenge(self) -> str:
+            if registry.scheme == "basic":
+                return 'Basic realm="registry"'
+            name = self.path.removeprefix("/v2/").partition("/manifests/")[0]
+            realm = f"http://{registry.host}/token"
+            return f'Bearer realm="{realm}",service="fake",scope="repository:{name}:pull"'
+
+        def _token(self, headers: Mapping[str, str]) -> None:
+            query = parse_qs(urlsplit(self.path).query)
+            scoped = query.get("service") == ["fake"] and query.get("scope", [""])[0].startswith(
+                "repository:"
+            )
+            if scoped and (registry.login is None or headers.get("authorization") == self._basic()):
+                self._send(200, b'{"token": "token-of-the-test", "expires_in": 60}', {})
+            else:
+                self._send(401, b"{}", {})
+
+        def _basic(self) -> str:
+            user, password = registry.login or ("", "")
+            return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+        def _send(self, code: int, body: bytes, headers: Mapping[str, str]) -> None:
+            self.send_response(code)
+            for key, value in headers.items():
+                self.send_header(key, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Handler
