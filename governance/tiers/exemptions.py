@@ -65,8 +65,7 @@ _RANK: Final = {Severity.NOTE: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """One entry of `rules.exemptions`; `index` is its place in the list, `expires` its last day (None: no "
-    "day)."""
+    """One entry of `rules.exemptions` at `index`; `expires` is its last day, None when it is no day."""
 
     rule: str
     config: str

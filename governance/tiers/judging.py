@@ -56,9 +56,7 @@ class Judging:
         named = {(each.path, each.line) for each in self.findings if each.code in {"TL905", "TL907"}}
         if named:
             self.findings = [
-                each
-                for each in self.findings
-                if each.code != "TL906" or (each.path, each.line) not in named
+                each for each in self.findings if each.code != "TL906" or (each.path, each.line) not in named
             ]
 
     def _config(self, config: Config) -> None:

@@ -24,8 +24,7 @@ _LINE: Final = re.compile(r"\n( *)(?![\s#])")
 
 
 def quick_place(text: str, path: KeyPath, *, on_key: bool = False) -> Place | None:
-    """The place of the scalar (or, with `on_key`, of the key) at `path` in `text`; None when it is not "
-    "certain."""
+    """The place of the scalar (or, with `on_key`, of the key) at `path` in `text`; None when uncertain."""
     if not path:
         return None
     start, end, indent, at = 0, len(text), 0, -1
@@ -40,12 +39,12 @@ def quick_place(text: str, path: KeyPath, *, on_key: bool = False) -> Place | No
             if region is None:
                 return None
             start, end, indent = region
-    return _key_place(text, at, str(path[-1])) if on_key else _value_place(text, at + len(str(path[-1])) + 1)
+    last = str(path[-1])
+    return _key_place(text, at, last) if on_key else _value_place(text, at + len(last) + 1, indent)
 
 
 def _line_of(text: str, step: str, indent: int, start: int, end: int) -> int:
-    """The offset of the one key `step` at `indent` between `start` and `end`; -1 when it is not there "
-    "once."""
+    """The offset of the one key `step` at `indent` between `start` and `end`; -1 unless it is there once."""
     wanted = "\n" + " " * indent + step + ":"
     if start == 0 and text.startswith(wanted[1:]):
         at = indent
@@ -93,7 +92,7 @@ def _key_place(text: str, at: int, key: str) -> Place:
     return Place(line, column, at, at + len(key))
 
 
-def _value_place(text: str, after: int) -> Place | None:
+def _value_place(text: str, after: int, indent: int) -> Place | None:
     while text[after : after + 1] == " ":
         after += 1
     token = _QUOTED.match(text, after)
@@ -102,7 +101,7 @@ def _value_place(text: str, after: int) -> Place | None:
     if token is None or not _REST.match(text, token.end()):
         return None
     following = _LINE.search(text, token.end())
-    if following is not None and len(following[1]) > after - text.rfind("\n", 0, after) - 1:
+    if following is not None and len(following[1]) > indent:
         return None
     line, column = _position(text, after)
     return Place(line, column, after, token.end(), style)

@@ -57,8 +57,7 @@ def _value_at(tree: Json, path: KeyPath) -> Json:
 
 
 def placed(rule: Rule, hit: Hit, reading: Reading, config: Config | None, severity: Severity) -> Finding:
-    """A finding in a referenced file, or at a line and column of the file itself. It has an excerpt of the "
-    "former."""
+    """A finding in a referenced file, with its excerpt, or at a line and column of the config itself."""
     place = hit.place
     assert place is not None
     path = reading.path if config is None or not place.file else f"{config.id.folder}{place.file}"

@@ -65,8 +65,8 @@ _NAMES: Final = ("passw", "secret", "_key", "-key", "apikey", "auth_token", "acc
 _NAMED: Final = (
     r"(?i)(?<![A-Za-z0-9])(?P<name>[a-z0-9_.-]{0,40}?(?:password|passwd|secret|api[_-]?key|access[_-]?key"
     r"|private[_-]?key"
-    r"|auth[_-]?token|access[_-]?token|api[_-]?token))(?![a-z0-9])[\"']?\s*(?:[:=]|\bis\b)\s*[\"'`]?"
-    r"(?P<value>[^\s\"'`,;)}\]]{8,})"
+    r"|auth[_-]?token|access[_-]?token|api[_-]?token))(?![a-z0-9])\\?[\"']?\s*(?:[:=]|\bis\b)\s*\\?[\"'`]?"
+    r"(?P<value>[^\s\\\"'`,;)}\]]{8,})"
 )
 _PLACEHOLDER: Final = re.compile(
     r"(?i)^(?:env:|\$|\{|<|%|\*+$|x{4,}|\.{3})|example|placeholder|change[_-]?me|your[_-]|redacted|dummy"

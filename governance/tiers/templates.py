@@ -102,9 +102,8 @@ class Template:
 
 @lru_cache(maxsize=4096)
 def read_template(source: str, *, chat: bool = False) -> Template:
-    """What `source` asks for and does; `chat` reads it as a model's chat template. A bad one has a "
-    "`fault`."""
-    if "{%" not in source and "{#" not in source:
+    """What `source` asks for and does, `chat` for a model's chat template; a bad one has a `fault`."""
+    if "{%" not in source and "{#" not in source and "{{{" not in source:
         simple = _read_simple(source)
         if simple is not None:
             return simple

@@ -70,8 +70,7 @@ _ELSEWHERE: Final[dict[str, str]] = {
 
 
 def _near(context: Context) -> KeyPath:
-    """Where a missing option is reported: at `engine.options`, or at the engine's name when there are "
-    "none."""
+    """Where a missing option is reported: at `engine.options`, at the engine's name without them."""
     return _OPTIONS if context.options else ("engine", "name")
 
 
@@ -197,8 +196,7 @@ def _option_value(context: Context) -> Iterator[Hit]:
 
 
 def _value_fault(option: OptionFact, value: Json) -> str:
-    """Why `value` is no value of `option`, as the end of a sentence; empty when it is one or cannot be "
-    "told."""
+    """Why `value` is no value of `option`, as the end of a sentence; empty when it is, or may be."""
     kind = option.type
     if kind == "bool" and not isinstance(value, bool):
         return "is a switch: write true or false"

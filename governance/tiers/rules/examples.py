@@ -22,8 +22,7 @@ class Example:
 
 
 def text_of(files: Mapping[str, bytes], name: str) -> str | None:
-    """The text of the referenced file `name`; None when it is not there. Broken bytes are another check's "
-    "to say."""
+    """The text of the referenced file `name`; None when it is not there."""
     data = files.get(name) if name else None
     return data.decode("utf-8", "replace") if data is not None else None
 

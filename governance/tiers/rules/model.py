@@ -70,8 +70,7 @@ class EngineFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in a file that a config references: its name as the config spells it, line, column, "
-    "width."""
+    """A position in a file that a config names (empty: in the config itself)."""
 
     file: str
     line: int = 0

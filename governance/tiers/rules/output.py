@@ -27,8 +27,7 @@ _CONSTRAINTS: Final = ("schema", "regex", "grammar", "choices")
 
 
 def output_of(context: Context) -> Tree:
-    """The output contract that holds for the context: of the prompts config, or of the one a service "
-    "binds."""
+    """The output contract of the prompts config, or of the one a service binds."""
     return section(context.prompts if context.tier == "service" else context.tree, "output")
 
 
@@ -102,8 +101,7 @@ def _example_breaks(context: Context) -> Iterator[Hit]:
 
 
 def answer_fault(answer: str, output: Tree, schema: Json | None) -> str:
-    """Why `answer` does not keep the contract `output`, as one sentence; empty when it does or cannot be "
-    "judged."""
+    """Why `answer` does not keep the contract `output`, as one sentence; empty when it does, or may."""
     if wants_json(output):
         fault = _json_fault(answer, schema)
         if fault:

@@ -104,8 +104,7 @@ def template_of(context: Context) -> Source | None:
 
 
 def chat_template_of(context: Context) -> Source | None:
-    """The chat template of the config: its own file, else the one inside the tokenizer config kept beside "
-    "it."""
+    """The chat template of the config: its own file, else the one in the tokenizer config beside it."""
     name = text_at(context.tree, "chat_template", "file")
     if name:
         text = text_of(context.files, name)
@@ -321,8 +320,7 @@ def _over_own_limit(context: Context) -> Iterator[Hit]:
 
 
 def fixed_text(context: Context) -> str:
-    """All text of the prompts config that goes into every prompt: system, template, examples, tools, "
-    "documents."""
+    """All text that goes into every prompt: system, template, examples, tools, documents."""
     system = context.tree.get("system")
     parts = [
         system
