@@ -1,0 +1,68 @@
+"""The fixed mapping from the neutral keys of the field cases to our schema: one function per tier.
+
+- The inputs under `cases/` are as they were collected; nothing is adapted case by case.
+- A key this mapping does not know is an error, so that no part of a case is dropped unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from governance.tiers.reader import read_yaml
+
+Tree = dict[str, Any]
+
+
+def neutral(data: bytes, path: str = "case.yaml") -> Tree:
+    """The tree of a neutral input, read by our reader."""
+    reading = read_yaml(data, path)
+    assert isinstance(reading.tree, dict), reading.findings
+    return reading.tree
+
+
+def base(tree: Mapping[str, Any]) -> Tree:
+    """A neutral base tier as ours."""
+    rest = dict(tree)
+    model = dict(rest.pop("model"))
+    result: Tree = {"kind": "base", "model": model, "precision": {}, "engine": {**rest.pop("engine"), "options": {}}}
+    options = result["engine"]["options"]
+    if (revision := model.pop("tokenizer_revision", None)) is not None:
+        model["tokenizer"] = {"revision": revision}
+    if (dtype := rest.pop("dtype", None)) is not None:
+        result["precision"]["dtype"] = dtype
+    if (method := rest.pop("quantization", None)) is not None:
+        result["precision"]["weights"] = {"method": method}
+    if (cache := rest.pop("kv_cache_dtype", None)) is not None:
+        result["precision"]["kv_cache"] = {"dtype": cache}
+    for neutral_key, ours in (("max_model_len", "max_model_len"), ("attention_backend", "attention")):
+        if (value := rest.pop(neutral_key, None)) is not None:
+            options[ours] = value
+    if (hardware := rest.pop("hardware", None)) is not None:
+        result["hardware"] = dict(hardware)
+    if (image := rest.pop("image", None)) is not None:
+        result["image"] = {"ref": image}
+    if (lora := rest.pop("lora", None)) is not None:
+        options["lora"] = {"enabled": True, "target_modules": lora["target_modules"]}
+        model["adapters"] = [_adapter(each) for each in lora["adapters"]]
+    assert not rest, f"no mapping for {sorted(rest)}"
+    return {key: value for key, value in result.items() if value != {}}
+
+
+def _adapter(tree: Mapping[str, Any]) -> Tree:
+    name = str(tree["path"]).rsplit("/", 1)[-1]
+    return {**tree, "config": {"file": f"{name}/adapter_config.json"}}
+
+
+def sampling(tree: Mapping[str, Any]) -> Tree:
+    """A neutral sampling tier as ours: the keys are the same."""
+    return {"kind": "sampling", **tree}
+
+
+def prompts(tree: Mapping[str, Any]) -> Tree:
+    """A neutral prompts tier as ours: files are named by their base name, in the config's own folder."""
+    result: Tree = {"kind": "prompts", **tree}
+    for key in ("chat_template", "tokenizer_config"):
+        if isinstance(result.get(key), str):
+            result[key] = {"file": result[key].rsplit("/", 1)[-1]}
+    return result
