@@ -27,8 +27,10 @@ from governance.engines.resolve import (
 from governance.values import ABSENT, Absent, Effect, Tree, Unknown, Value
 from governance.verdict import Change, EffectiveValue
 
-# Which engine, which build, which weights: they belong to the base layer, not to the effective values.
-IDENTITY: Final = ("engine.name", "engine.version", "engine.commit", "model.id", "model.revision")
+# Which engine, build and model: they belong to the base layer, not to the effective values. Not every server
+# names its model; the weights layer covers what the others load.
+MODEL: Final = ("model.id", "model.revision")
+IDENTITY: Final = ("engine.name", "engine.version", "engine.commit", *MODEL)
 PINNED: Final = "pinned per request, so unmoved"
 
 
@@ -56,7 +58,7 @@ def drift(
     """How the server of `observation` differs from what `base` and `sampling` ask for."""
     held = _holder(base)
     expected = {value.key: value for value in server_values(base, generation_config)}
-    expected |= {value.key: value for value in _identity(base)}
+    expected |= {value.key: value for value in _identity(base, observation.values)}
     fixed = pinned(sampling)
     changes: list[Change] = []
     notes: list[str] = []
@@ -105,11 +107,11 @@ def _as_it_is(value: Value) -> Value:
     return value
 
 
-def _identity(base: Tree) -> list[EffectiveValue]:
+def _identity(base: Tree, shown: Mapping[str, Observed]) -> list[EffectiveValue]:
     found = []
     for key in IDENTITY:
         value = look(base, key)
-        if value is not ABSENT:
+        if value is not ABSENT and (key not in MODEL or key in shown):
             found.append(EffectiveValue(key, value, value, FROM_CONFIG))
     return found
 

@@ -20,7 +20,6 @@ from governance.values import Absent, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 
 NAME: Final = llama_cpp_values.NAME
-# What the server's process is called.
 PROGRAMS: Final = (
     "llama-server",
     "llama-server-vulkan",

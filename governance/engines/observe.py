@@ -111,7 +111,9 @@ def observe(
             values[key] = observed
     told = values["engine.version"].value
     identity = _identity(engine, get)
-    running = process if isinstance(process, Unknown) or _is_engine(engine, process) else _stranger(process)
+    running = process
+    if isinstance(process, Program) and _launch_of(engine, process) is None:
+        running = _stranger(process)
     return Observation(found.engine, told if isinstance(told, str) else seen, url, values, identity, running)
 
 
@@ -253,11 +255,12 @@ def _from_process(
     engine: Engine, version: str | Unknown, process: Program | Unknown | None
 ) -> dict[str, Observed]:
     """Engine values by the server's own command line, with the defaults of its version."""
-    if not isinstance(process, Program) or isinstance(version, Unknown) or not _is_engine(engine, process):
+    launch = _launch_of(engine, process) if isinstance(process, Program) else None
+    if launch is None or not isinstance(process, Program) or isinstance(version, Unknown):
         return {}
     hidden = isinstance(process.environment, Unknown)
     environment = {} if isinstance(process.environment, Unknown) else process.environment
-    said = engine.parse(process.argv, environment).base
+    said = engine.parse(launch, environment).base
     tree: dict[str, Json] = {**said}
     put(tree, "engine.version", version)
     found: dict[str, Observed] = {}
@@ -274,18 +277,17 @@ def _from_process(
     return found
 
 
-def _is_engine(engine: Engine, process: Program | None) -> bool:
-    """Whether the process is the engine itself and not a proxy in front of it."""
-    if process is None:
-        return False
+def _launch_of(engine: Engine, process: Program | None) -> tuple[str, ...] | None:
+    """The engine's own command line, without an interpreter before it; None when it is another program."""
     programs = cast("tuple[str, ...]", getattr(engine, "PROGRAMS", ()))
-    names = {PurePosixPath(word).name for word in process.argv[:4]}
-    return any(program in names or program in process.argv[:4] for program in programs)
+    words = process.argv if process is not None else ()
+    for at, word in enumerate(words[:5]):
+        if word in programs or PurePosixPath(word).name in programs:
+            return words[at:]
+    return None
 
 
-def _stranger(process: Program | None) -> Unknown | None:
-    if process is None:
-        return None
+def _stranger(process: Program) -> Unknown:
     name = PurePosixPath(process.argv[0]).name
     return Unknown(
         f"`{name}` listens on the port: a proxy, or the engine under a name tierlock does not know"

@@ -42,7 +42,7 @@ from governance.values import ABSENT, Absent, Json, Tree, Unknown
 from governance.verdict import EffectiveValue, Finding, Severity
 
 NAME: Final = "transformers"
-PROGRAMS: Final = ("transformers", "transformers.cli", "transformers-cli")
+PROGRAMS: Final = ("transformers", "transformers-cli")
 UNKNOWN_OPTION: Final = "TL290"
 _O: Final = "engine.options."
 
