@@ -171,7 +171,7 @@ def _json(data: bytes, path: str) -> Tree:
     try:
         tree = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=constant)
     except json.JSONDecodeError as err:
-        end = err.pos >= len(err.doc.rstrip())
+        end = err.pos >= len(err.doc.rstrip()) or err.msg.startswith("Unterminated")
         what = "ends too early" if end else f"is not JSON: {err.msg}"
         raise Unreadable(f"`{path}` {what}", where=f"{path}:{err.lineno}:{err.colno}") from err
     except (ValueError, RecursionError) as err:
