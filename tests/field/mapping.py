@@ -25,7 +25,12 @@ def base(tree: Mapping[str, Any]) -> Tree:
     """A neutral base tier as ours."""
     rest = dict(tree)
     model = dict(rest.pop("model"))
-    result: Tree = {"kind": "base", "model": model, "precision": {}, "engine": {**rest.pop("engine"), "options": {}}}
+    result: Tree = {
+        "kind": "base",
+        "model": model,
+        "precision": {},
+        "engine": {**rest.pop("engine"), "options": {}},
+    }
     options = result["engine"]["options"]
     if (revision := model.pop("tokenizer_revision", None)) is not None:
         model["tokenizer"] = {"revision": revision}
@@ -66,3 +71,22 @@ def prompts(tree: Mapping[str, Any]) -> Tree:
         if isinstance(result.get(key), str):
             result[key] = {"file": result[key].rsplit("/", 1)[-1]}
     return result
+
+
+def deployment(tree: Mapping[str, Any]) -> Tree:
+    """What a neutral Kubernetes deployment says of the base tier: image, model and variables.
+
+    A value taken from a secret becomes a reference, as our schema asks for.
+    """
+    container = tree["spec"]["template"]["spec"]["containers"][0]
+    arguments = container["args"]
+    variables = {
+        each["name"]: each["value"] if "value" in each else f"env:{each['name']}" for each in container["env"]
+    }
+    return {
+        "kind": "base",
+        "model": {"id": arguments[arguments.index("--model") + 1]},
+        "engine": {"name": "vllm", "version": "0.8.4"},
+        "image": {"ref": container["image"]},
+        "environment": {"variables": variables},
+    }
