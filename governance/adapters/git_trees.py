@@ -11,7 +11,7 @@ from governance.errors import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from governance.adapters.files import Entry, Kind
     from governance.adapters.git import Git
@@ -40,6 +40,10 @@ class RevisionTree:
     def prefetch(self, paths: Iterable[str]) -> None:
         """Read many files in one exchange with git; `read` then has them at hand, once each."""
         self._listing.prefetch(paths)
+
+    def focus(self, prefixes: Sequence[str]) -> None:
+        """List these prefixes alone, in one call: for a few configs of many."""
+        self._listing.focus(prefixes)
 
     def _list(self, prefixes: Sequence[str]) -> bytes:
         """As `mode type oid<tab>path`, one per NUL."""
@@ -71,6 +75,10 @@ class IndexTree:
         """Read many files in one exchange with git; `read` then has them at hand, once each."""
         self._listing.prefetch(paths)
 
+    def focus(self, prefixes: Sequence[str]) -> None:
+        """List these prefixes alone, in one call: for a few configs of many."""
+        self._listing.focus(prefixes)
+
     def _list(self, prefixes: Sequence[str]) -> bytes:
         below = _below(self.folder, prefixes)
         out = self.git.run("ls-files", "-s", "-z", "--full-name", "--", *below)
@@ -97,13 +105,17 @@ class IndexTree:
 
 
 class _Listing:
-    """What a tree source knows of its entries, and the blobs it was told to fetch."""
+    """What a tree source knows of its entries, and the blobs it was told to fetch.
+
+    The listing stays as git wrote it: finding one config among 20,000 in it takes 0.3 ms, making an entry of
+    each 60 ms.
+    """
 
     def __init__(self, git: Git, scope: Sequence[str], listed: Callable[[Sequence[str]], bytes]) -> None:
         self._git = git
         self._scope = tuple(part.rstrip("/") for part in scope)
         self._listed = listed
-        self._known: dict[str, list[Entry]] = {}
+        self._known: dict[str, bytes] = {}
         self._by_path: dict[str, Entry] = {}
         self._fetched: dict[str, bytes] = {}
 
@@ -111,13 +123,18 @@ class _Listing:
         from governance.adapters.files import relative
 
         start = relative(prefix)
-        found = self._all(start)
+        listing = self._listing(start)
         if not start:
-            return found
-        folder = f"{start}/"
-        return [entry for entry in found if entry.path.startswith(folder) or entry.path == start] or [
-            entry for entry in found if folder.startswith(f"{entry.path}/")
-        ]
+            found = _entries(listing.split(b"\0"))
+        else:
+            wanted = start.encode("utf-8", "surrogateescape")
+            found = _entries(_rows(listing, wanted))
+            folder = f"{start}/"
+            found = [entry for entry in found if entry.path.startswith(folder) or entry.path == start]
+            if not found:
+                found = _entries(row for above in _above(wanted) for row in _rows(listing, above + b"\0"))
+        self._by_path.update((entry.path, entry) for entry in found)
+        return found
 
     def read(self, path: str, label: str) -> bytes:
         from governance.adapters.files import Kind, not_regular
@@ -141,18 +158,53 @@ class _Listing:
 
     def _find(self, path: str) -> Entry | None:
         if path not in self._by_path:
-            self._all(path)
+            self.below(path)
         return self._by_path.get(path)
 
-    def _all(self, start: str) -> list[Entry]:
-        """Every entry in the part of the tree that holds `start`; listed once."""
-        covered = [part for part in self._scope if start == part or start.startswith(f"{part}/")]
-        parts = self._scope if covered else (start.partition("/")[0],)
-        key = "\0".join(parts)
-        if key not in self._known:
-            self._known[key] = entries = _parse_listing(self._listed([part for part in parts if part]))
-            self._by_path.update((entry.path, entry) for entry in entries)
-        return self._known[key]
+    def focus(self, prefixes: Sequence[str]) -> None:
+        parts = [part.rstrip("/") for part in prefixes if not self._covering(part.rstrip("/"))]
+        if parts:
+            self._ask(parts)
+
+    def _listing(self, start: str) -> bytes:
+        """The rows of the part of the tree that holds `start`, asked for once; each ends in NUL."""
+        known = self._covering(start)
+        if known is None:
+            inside = any(start == part or start.startswith(f"{part}/") for part in self._scope)
+            known = self._ask(self._scope if inside else (start.partition("/")[0],))
+        return known
+
+    def _covering(self, start: str) -> bytes | None:
+        """The listing that holds `start`, if it was asked for."""
+        part = start
+        while True:
+            if part in self._known:
+                return self._known[part]
+            if not part:
+                return None
+            part = part.rpartition("/")[0]
+
+    def _ask(self, parts: Sequence[str]) -> bytes:
+        listing = self._listed([part for part in parts if part]).rstrip(b"\0") + b"\0"
+        self._known.update(dict.fromkeys(parts, listing))
+        return listing
+
+
+def _rows(listing: bytes, start: bytes) -> Iterator[bytes]:
+    """The rows whose path starts with `start` (which may end in the NUL that ends a row)."""
+    needle = b"\t" + start
+    at = listing.find(needle)
+    while at >= 0:
+        begin = listing.rfind(b"\0", 0, at) + 1
+        if listing.find(b"\t", begin, at) < 0:  # the tab before the path, not one inside a name
+            yield listing[begin : listing.find(b"\0", at)]
+        at = listing.find(needle, at + 1)
+
+
+def _above(path: bytes) -> Iterator[bytes]:
+    """The folders above `path`, nearest first: one of them may be a link."""
+    while path := path.rpartition(b"/")[0]:
+        yield path
 
 
 def text_of(raw: bytes) -> str:
@@ -182,11 +234,11 @@ def _inside(folder: str, listing: bytes) -> bytes:
     return b"\0".join(row.replace(above, b"\t", 1) for row in listing.split(b"\0"))
 
 
-def _parse_listing(out: bytes) -> list[Entry]:
+def _entries(rows: Iterable[bytes]) -> list[Entry]:
     from governance.adapters.files import Entry
 
     entries = []
-    for row in out.split(b"\0"):
+    for row in rows:
         if row:
             head, _, path = row.partition(b"\t")
             mode, _, oid = head.decode().split(" ")

@@ -16,7 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_PIECE = 1 << 16
+_PIECE = 1 << 20
+_SET_SIZE = 1031  # F_SETPIPE_SZ: a writer of 4 KiB pieces is then read 1 MiB at a time
 _SPAWN = hasattr(os, "posix_spawnp")
 
 
@@ -33,6 +34,7 @@ def call(
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
     mine = [in_write, out_read, err_read]
+    _widen(out_read)
     try:
         try:
             wait = _spawn(argv, environment, in_read, out_write, err_write)
@@ -143,6 +145,16 @@ def _start_portably(
     except FileNotFoundError as err:
         raise _missing(argv[0]) from err
     return child.wait
+
+
+def _widen(handle: int) -> None:
+    """Let the pipe hold 1 MiB, where the system can."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(handle, _SET_SIZE, _PIECE)
+    except (ImportError, OSError):
+        pass
 
 
 def _exchange(handles: list[int], given: bytes) -> tuple[bytes, bytes]:

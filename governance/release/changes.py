@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from governance.fingerprint.layers import meaning
+from governance.release.places import place_of
 from governance.tiers.config import Config
 from governance.tiers.naming import SERVICES_FILE
 from governance.tiers.reader import Reading, read_json
@@ -51,11 +52,24 @@ def config_changes(
     if before is None or after is None:
         return _whole(layer, before, after)
     tier = after.id.tier
+    old, new = _narrowed(before, after)
     differences = tree_changes(
-        meaning(before), meaning(after), by_value=True, is_set=lambda path: _is_set(tier, path)
+        meaning(old), meaning(new), by_value=True, is_set=lambda path: _is_set(tier, path)
     )
     pair = _Pair(layer, before, after, showing)
     return tuple(change for one in differences for change in pair.changes(one))
+
+
+def _narrowed(before: Config, after: Config) -> tuple[Config, Config]:
+    """Both with only the top-level keys that differ at all: what is the same has the same meaning.
+
+    Where there are files, any key that names one may differ, so nothing is left out.
+    """
+    if before.files or after.files:
+        return before, after
+    keys = {one.path[0] for one in tree_changes(before.tree, after.tree)}
+    old, new = ({key: tree[key] for key in tree if key in keys} for tree in (before.tree, after.tree))
+    return replace(before, tree=old), replace(after, tree=new)
 
 
 def services_changes(
@@ -66,7 +80,7 @@ def services_changes(
         before, after = ({"services": {only: _entry(tree, only)}} for tree in (before, after))
     found = []
     for one in _taken_apart(tree_changes(before, after, by_value=True)):
-        place = reading.marks.nearest(one.path) if reading is not None else None
+        line, column = place_of(reading, one.path) if reading is not None else (0, 0)
         known = spec("services", one.path)
         found.append(
             Change(
@@ -77,8 +91,8 @@ def services_changes(
                 risk=known.effect if known else Effect.OUTPUT,
                 effect=known.reason if known else "",
                 path=SERVICES_FILE,
-                line=place.line if place else 0,
-                column=place.column if place else 0,
+                line=line,
+                column=column,
             )
         )
     return tuple(found)
@@ -164,7 +178,7 @@ class _Pair:
         known = spec(self.after.id.tier, path)
         shown = new or old
         assert shown is not None
-        line, column = (0, 0) if shown.file else self._place(path)
+        line, column = (0, 0) if shown.file else self._place((*path, *shown.below))
         return Change(
             layer=self.layer,
             key=key_text(path),
@@ -195,16 +209,16 @@ class _Pair:
         )
 
     def _place(self, path: KeyPath) -> tuple[int, int]:
-        place = self.after.reading.marks.nearest(path)
-        return (place.line, place.column) if place else (0, 0)
+        return place_of(self.after.reading, path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The bytes behind a `content` digest, and the file they lie in, if any."""
+    """The bytes behind a `content` digest, and the file they lie in, or the key that holds them in place."""
 
     data: bytes
     file: str = ""
+    below: KeyPath = ()
 
 
 def _content(config: Config, path: KeyPath) -> _Content | None:
@@ -214,14 +228,16 @@ def _content(config: Config, path: KeyPath) -> _Content | None:
             value = value[step]  # type: ignore[index]
     except (KeyError, IndexError, TypeError):
         return None
+    below: KeyPath = ()
     if isinstance(value, Mapping):
-        value = value.get("file", value.get("text"))
+        below = ("file",) if "file" in value else ("text",)
+        value = value.get(str(below[0]))
     if not isinstance(value, str):
         return None
     name = f"{config.id.name}/{value}"
     if name in config.files:
         return _Content(config.files[name], f"{config.id.folder}{value}")
-    return _Content(value.encode())
+    return _Content(value.encode(), below=below)
 
 
 def content_changes(

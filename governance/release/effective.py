@@ -13,14 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from governance.engines.drift import equal
 from governance.engines.keys import look
 from governance.engines.model import FROM_CONFIG, FROM_GENERATION_CONFIG
 from governance.engines.resolve import engine_of, pinned, reason_of, server_values
 from governance.engines.services import effective, generation_config
 from governance.errors import TierlockError
+from governance.fingerprint.layers import effective_digest
 from governance.tiers.config import Service
-from governance.values import Effect, Tree, Unknown
+from governance.tiers.treediff import tree_changes
+from governance.values import Effect, Tree, Unknown, Value
 from governance.verdict import Change, EffectiveValue
 
 POLICY: Final = ("engine.options.generation_config", "engine.options.generation_overrides")
@@ -34,7 +35,7 @@ class Moves:
     """What moved: `changes` without a change of their own key, `with_config` those with one.
 
     `one_sided` are the keys only one of the two engine versions has; `doubts` says of each key unknown on a
-    side why; `held` are pinned values whose default moved.
+    side why; `held` are pinned values whose default moved. `digests` cover what both sides know.
     """
 
     changes: tuple[Change, ...] = ()
@@ -44,6 +45,7 @@ class Moves:
     held: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
     unknown: str = ""
+    digests: tuple[str | Unknown, str | Unknown] = (Unknown("not compared"), Unknown("not compared"))
 
 
 def moves(before: Service, after: Service) -> Moves:
@@ -79,7 +81,19 @@ def moves(before: Service, after: Service) -> Moves:
         doubts=doubts,
         held=tuple(_held(before, after)),
         causes=tuple(_causes(before, after, changes)),
+        digests=(_digest(old, doubts), _digest(new, doubts)),
     )
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Whether two values mean the same: 1 is 1.0, true is neither, unknown equals nothing."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return False
+    return not tree_changes(left, right, by_value=True)
+
+
+def _digest(values: Mapping[str, EffectiveValue], doubts: Mapping[str, str]) -> str | Unknown:
+    return effective_digest([value for key, value in values.items() if key not in doubts])
 
 
 def _no_table(service: Service) -> str | None:

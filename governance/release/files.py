@@ -13,6 +13,7 @@ from governance.errors import Unreadable
 from governance.fingerprint.layers import config_digest
 from governance.release.changes import Showing, config_changes, content_changes, json_differences
 from governance.release.found import Found
+from governance.release.places import place_of
 from governance.release.sides import FileSide
 from governance.tiers.canonical import digest, text_digest
 from governance.tiers.config import TIERS, Config, ConfigId
@@ -86,7 +87,7 @@ def _as_trees(found: Found, readings: list[Reading]) -> None:
     old, new = readings
     found.layers.append(_layer("values", _digest(old.tree), _digest(new.tree)))
     for one in json_differences(old.tree, new.tree):
-        place = new.marks.nearest(one.path)
+        line, column = place_of(new, one.path)
         found.changes.append(
             Change(
                 "values",
@@ -94,8 +95,8 @@ def _as_trees(found: Found, readings: list[Reading]) -> None:
                 one.before,
                 one.after,
                 path=new.path,
-                line=place.line if place else 0,
-                column=place.column if place else 0,
+                line=line,
+                column=column,
             )
         )
     if not found.changes:

@@ -86,10 +86,16 @@ def _shown(fingerprint: Fingerprint) -> str:
 
 
 def _brief(layer: LayerState, moved: Moves) -> LayerState:
-    """The effective layer with its many reasons counted: they are listed below."""
+    """The effective layer over what both sides know; what is not known is counted here and listed below.
+
+    A value that is known to have moved is a change, whatever else is unknown.
+    """
     if layer.name != "effective" or layer.state != "unknown" or not moved.doubts:
         return layer
-    said = Unknown(f"{len(moved.doubts)} values are not known before start")
+    detail = f"{len(moved.doubts)} values are not known before start"
+    if moved.changes or moved.with_config:
+        return LayerState("effective", "changed", *moved.digests, detail)
+    said = Unknown(detail)
     before, after = (said if isinstance(side, Unknown) else side for side in (layer.before, layer.after))
     return LayerState("effective", "unknown", before, after)
 
@@ -138,6 +144,8 @@ def _affected(
     names = dict.fromkeys(bound_by(after, touched))
     shared = [name for name in after if name in before]
     names |= dict.fromkeys(name for name in shared if _binds(before[name]) != _binds(after[name]))
+    both = [tree for side in (before, after) for name, tree in side.items() if name in names]
+    differing.load(ConfigId(tier, str(tree[tier])) for tree in both for tier in TIERS)
     state = "same"
     for name in names:
         old, new = left.state.service(name), right.state.service(name)

@@ -8,18 +8,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from governance.adapters.files import WorkTree, read_file
 from governance.adapters.git import Git, IndexTree, RevisionTree, find_root
 from governance.errors import IncompleteHistory, TierlockError, Unreadable, Usage
 from governance.release.states import State
-from governance.tiers.config import GOVERNED
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from governance.engines.observe import Observation
     from governance.fingerprint.record import Capture
 
@@ -81,8 +82,8 @@ class Place:
     def __init__(
         self, root: Path | str, *, here: Path | str = ".", environ: Mapping[str, str] | None = None
     ) -> None:
-        self.root = Path(root).resolve()
-        self.here = Path(here)
+        self.root = os.path.realpath(root)
+        self.here = os.fspath(here)
         self._environ = environ
         self._git: Git | None = None
         self._states: dict[str, State] = {}
@@ -107,15 +108,14 @@ class Place:
             return State(WorkTree(self.root))
         git = self.git()
         if git is None:
-            raise Unreadable(f"`{name}` needs a git repository", where=str(self.root), hint="git init")
+            raise Unreadable(f"`{name}` needs a git repository", where=self.root, hint="git init")
         folder = self._folder(git)
-        scope = [f"{folder}/{part}" if folder else part for part in GOVERNED]
         if name in INDEX:
-            return State(IndexTree(git, scope, folder=folder))
-        return State(RevisionTree(git, name, scope, folder=folder))
+            return State(IndexTree(git, folder=folder))
+        return State(RevisionTree(git, name, folder=folder))
 
     def _folder(self, git: Git) -> str:
-        inner = self.root.relative_to(Path(git.root).resolve()).as_posix()
+        inner = os.path.relpath(self.root, os.path.realpath(git.root)).replace(os.sep, "/")
         return "" if inner == "." else inner
 
 
@@ -150,13 +150,13 @@ def parse_side(text: str, place: Place) -> Side:
 
 
 def _file(text: str, place: Place) -> Side | None:
-    path = place.here / text
-    try:
-        if not path.is_file():
-            return None
-    except OSError:
+    path = os.path.join(place.here, text)
+    if "\0" in text or not os.path.isfile(path):
         return None
-    return _side_of(text, text, read_file(path, shown=text), lambda name: read_file(path.parent / name))
+    folder = os.path.dirname(path)
+    return _side_of(
+        text, text, read_file(path, shown=text), lambda name: read_file(os.path.join(folder, name))
+    )
 
 
 def _side_of(label: str, path: str, data: bytes, beside: Callable[[str], bytes]) -> Side:

@@ -18,13 +18,15 @@ from governance.adapters.files import Entry, FileSource, Kind, MemoryTree
 from governance.adapters.git import Git, IndexTree, Moved, RevisionTree
 from governance.errors import Unreadable
 from governance.tiers.config import GOVERNED, SERVICES_FILE, TIERS, Config, ConfigId, Service, load_config
-from governance.tiers.naming import config_of
+from governance.tiers.naming import config_of, name_fault
 from governance.tiers.reader import Reading, read_yaml
+from governance.tiers.references import references
 from governance.tiers.validate import validate
 from governance.values import Tree
 from governance.verdict import Finding, Severity
 
 NOT_THERE: Final = "TL060"
+FEW: Final = 60  # configs that are listed by name: git compares each name with each path of the tree
 
 
 class State:
@@ -44,6 +46,12 @@ class State:
         if self._settings is None:
             self._settings = self._read_settings()
         return self._settings
+
+    def share_settings(self, other: State) -> None:
+        """Take the settings of a state whose tierlock.yaml is the same."""
+        self._settings = other.settings()
+        self.services_file = other.services_file
+        self.findings += [one for one in other.findings if one.path == SERVICES_FILE]
 
     def bindings(self) -> Mapping[str, Tree]:
         """The entry of each service."""
@@ -68,8 +76,29 @@ class State:
                 self.refused.add(config_id)
         return self._configs[config_id]
 
+    def need(self, configs: Iterable[ConfigId]) -> None:
+        """Say which configs will be asked for, so that a large tree is not listed for a few."""
+        wanted = [one for one in configs if one not in self._configs]
+        focus = getattr(self.source, "focus", None)
+        if focus is not None and 0 < len(wanted) <= FEW:
+            focus([prefix for one in wanted for prefix in (one.path, one.folder)])
+
+    def share(self, config_id: ConfigId, other: State) -> None:
+        """Take a config from a state in which all its files are the same."""
+        if config_id not in self._configs:
+            self._configs[config_id] = other.config(config_id)
+            if config_id in other.refused:
+                self.refused.add(config_id)
+
     def take(self, config_id: ConfigId, files: Mapping[str, bytes]) -> None:
-        """Load a config from these files, if they are all it needs."""
+        """Load a config from these files, if they are all it needs and nothing is wrong with it."""
+        if len(files) == 1 and not name_fault(config_id.name):
+            reading = read_yaml(files[config_id.path], config_id.path)
+            tree, findings = validate(config_id.tier, reading)
+            if tree is not None and not (reading.findings or findings):
+                if next(references(config_id.tier, tree), None) is None:
+                    self._configs[config_id] = Config(config_id, config_id.path, tree, reading, {})
+                return
         config, findings = load_config(MemoryTree(files, label=self.label), config_id)
         if config is not None and not findings:
             self._configs[config_id] = config
@@ -104,7 +133,19 @@ class Differing:
             git, moved = between
             self.paths = sorted(one.path for one in moved)
             self._load(git, moved)
-        self.configs = sorted({found for path in self.paths if (found := config_of(path)) is not None})
+        if SERVICES_FILE not in self.paths:
+            left.share_settings(right)
+        self._touched = {found for path in self.paths if (found := config_of(path)) is not None}
+        self.configs = sorted(self._touched)
+
+    def load(self, configs: Iterable[ConfigId]) -> None:
+        """Have these configs ready on both sides; what is the same on both is read once."""
+        wanted = list(dict.fromkeys(configs))
+        self.right.need(wanted)
+        self.left.need(one for one in wanted if one in self._touched)
+        for one in wanted:
+            if one not in self._touched:
+                self.left.share(one, self.right)
 
     def _load(self, git: Git, moved: list[Moved]) -> None:
         """Read what moved in one exchange with git, and load the configs it makes up."""
