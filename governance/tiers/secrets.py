@@ -46,7 +46,7 @@ _SHAPES: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("AWS access key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     ("Google API key", ("AIza",), r"\bAIza[A-Za-z0-9_-]{35}\b"),
     ("Google OAuth token", ("ya29.",), r"\bya29\.[A-Za-z0-9_-]{30,}"),
-    ("Slack token", ("xox",), r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    ("Slack token", ("xox",), r"\bxox[abeoprs]-[A-Za-z0-9-]{16,}"),
     ("Slack webhook", ("hooks.slack",), r"hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{20,}"),
     ("Stripe key", ("k_live_",), r"\b[sr]k_live_[A-Za-z0-9]{20,}\b"),
     ("package index token", ("pypi-",), r"\bpypi-[A-Za-z0-9_-]{50,}"),
@@ -59,9 +59,13 @@ _SHAPES: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("bearer token", ("earer ",), r"\b[Bb]earer\s+(?P<value>[A-Za-z0-9._~+/-]{20,}=*)"),
 )
 _COMPILED: Final[dict[str, re.Pattern[str]]] = {}
-# Every shape but a private key has a word this long; few other words are.
-_LONG: Final = 14
-_NAMES: Final = ("passw", "secret", "_key", "-key", "apikey", "auth_token", "access_token", "api_token")
+_NEEDLES: Final = tuple(needle for _, needles, _ in _SHAPES for needle in needles if " " not in needle)
+# A token is a word at least this long; a password in a URL may be shorter, and is looked for by its `@`.
+_LONG: Final = 20
+_NAMES: Final = (
+    "passw", "secret", "apikey", "api_key", "api-key", "access_key", "access-key", "private_key", "private-key",
+    "auth_token", "auth-token", "access_token", "access-token", "api_token", "api-token",
+)  # fmt: skip
 _NAMED: Final = (
     r"(?i)(?<![A-Za-z0-9])(?P<name>[a-z0-9_.-]{0,40}?(?:password|passwd|secret|api[_-]?key|access[_-]?key"
     r"|private[_-]?key"
@@ -77,15 +81,20 @@ _PLACEHOLDER: Final = re.compile(
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """Every secret in `text` by position; the spans are offsets in `text`."""
     found: list[Secret] = []
-    words = text.split()
-    if words and (max(map(len, words)) >= _LONG or "-----BEGIN" in text):
-        long = " ".join([word for word in words if len(word) >= _LONG])
+    if _may_hold_a_token(text):
         for kind, needles, pattern in _SHAPES:
-            if any(map((text if " " in needles[0] else long).__contains__, needles)):
+            if any(map(text.__contains__, needles)):
                 found += _matches(kind, pattern, text, entropy=0.0)
     if any(map(text.lower().__contains__, _NAMES)):
         found += _matches("secret beside its name", _NAMED, text, entropy=2.8)
     return _without_overlaps(found) if found else ()
+
+
+def _may_hold_a_token(text: str) -> bool:
+    long = " ".join([word for word in text.split() if len(word) >= _LONG])
+    if long and any(map(long.__contains__, _NEEDLES)):
+        return True
+    return "-----BEGIN " in text or "earer " in text or ("@" in text and "://" in text)
 
 
 def redact(text: str) -> str:

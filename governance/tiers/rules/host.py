@@ -152,6 +152,8 @@ def _hardware_incomplete(context: Context) -> Iterator[Hit]:
 
 def _tag(context: Context) -> Iterator[Hit]:
     name, tag, _ = _split(text_at(context.tree, "image", "ref"))
+    if not tag:
+        return
     engine, version = context.engine, text_at(context.tree, "engine", "version")
     found = _TAG_VERSION.match(tag)
     own = engine.replace(".", "").replace("-", "") in name.rsplit("/", 1)[-1].lower().replace(

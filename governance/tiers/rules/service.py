@@ -85,12 +85,12 @@ def _floating_from_model(context: Context) -> Iterator[Hit]:
     taken = [(key, defaults[key]) for key in names if key in defaults and _from_model(defaults[key])]
     if not taken:
         return
-    known = [_shown(key, value) for key, value in taken]
-    engine = f"{text_at(context.base, 'engine', 'name')} {text_at(context.base, 'engine', 'version')}"
+    engine = f"{context.engine} {text_at(context.base, 'engine', 'version')}"
+    them = "it" if len(taken) == 1 else "them"
+    kept = "" if isinstance(generation_config(context), dict) else ", which is not kept here"
     yield Hit(
-        f"{', '.join(known)}: {engine} takes {'it' if len(known) == 1 else 'them'} from the model's "
-        f"{_MODEL_FILE}"
-        f" ({_for(context)})",
+        f"{', '.join(_shown(key, value) for key, value in taken)}: {engine} takes {them} from the model's "
+        f"{_MODEL_FILE}{kept} ({_for(context)})",
         ("kind",),
         "pin the values, write `inherit`, or set `engine.options.generation_config` in the base config",
         tier="sampling",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 Class: TypeAlias = Literal["output", "latency", "noise", "secret", "unknown"]
@@ -118,6 +119,8 @@ EXACT: Final[dict[str, Variable]] = {
             "MAX_BATCH_TOTAL_TOKENS": "changes the batches TGI computes",
             "CUDA_GRAPHS": "chooses the batch sizes TGI pads to",
             "LORA_ADAPTERS": "loads adapters into TGI",
+            "NUM_SHARD": "splits sums across GPUs differently",
+            "SHARDED": "splits sums across GPUs differently",
             "TRUST_REMOTE_CODE": "runs code of the model repository",
             "GGML_CUDA_ENABLE_UNIFIED_MEMORY": "moves weights to the host when memory is short",
             "NVIDIA_VISIBLE_DEVICES": "chooses the GPUs a container sees, which may be of several models",
@@ -320,6 +323,7 @@ FAMILIES: Final[dict[str, Variable]] = {
             "WANDB_": "experiment tracking",
             "MLFLOW_": "experiment tracking",
             "KUBERNETES_": "addresses",
+            "AIP_": "addresses and storage of a hosting service",
             "POD_": "addresses",
             "LC_": "the language of messages",
             "VLLM_LOG": "logging",
@@ -345,6 +349,7 @@ _NOT_SECRET: Final = frozenset(
 _SECRET_FILE: Final = re.compile(r"(_FILE|_PATH)$")
 
 
+@lru_cache(maxsize=4096)
 def variable(name: str) -> Variable:
     """The effect of environment variable `name` and the reason, by its longest match in the table."""
     upper = name.upper()
