@@ -103,7 +103,7 @@ def observe(
     engine = registry.load(found.engine)
     values = dict(engine.read_back(get))
     values.setdefault("engine.name", Observed(found.engine, found.source))
-    if not _known(values.get("engine.version")):
+    if "engine.version" not in values or not isinstance(found.version, Unknown):
         values["engine.version"] = Observed(found.version, found.source)
     seen = _version(values, version if engine_name in ("", found.engine) else "")
     for key, observed in _from_process(engine, seen, process).items():

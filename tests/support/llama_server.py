@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,6 +111,11 @@ class _Lock:
 _ONE_AT_A_TIME = _Lock(Path(tempfile.gettempdir(), "tierlock-llama-server.lock"))
 
 
+def one_at_a_time() -> AbstractContextManager[None]:
+    """Hold the machine's one place for a model server."""
+    return _ONE_AT_A_TIME.held()
+
+
 @contextmanager
 def started(
     engine: DemoEngine,
@@ -121,7 +126,7 @@ def started(
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[LlamaServer]:
     """A healthy server of `base`; `arguments` and `environment` are added behind what it renders."""
-    with _ONE_AT_A_TIME.held():
+    with one_at_a_time():
         port = free_port()
         launch = llama_cpp.render(base, host="127.0.0.1", port=port, weights=str(engine.weights))
         argv = (str(engine.binary), *launch.argv[1:], *arguments)
