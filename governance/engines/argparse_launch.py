@@ -123,11 +123,26 @@ def arguments(found: Mapping[str, Json], table: OptionTable, words: Vocabulary) 
     for name in sorted(found):
         option, value = table.options[name], found[name]
         try:
-            if option.choices is not None and isinstance(value, str) and value not in option.choices:
-                raise ValueError(f"`{name}` cannot be `{value}`; it is one of {', '.join(option.choices)}")
+            if _is_no_choice(option, value):
+                raise ValueError(
+                    f"`{name}` cannot be `{value}`; it is one of {', '.join(option.choices or ())}"
+                )
             yield from write(option, value)
         except ValueError as err:
             raise Usage(f"{words.engine} {table.version}: {err}", where=f"option `{name}`") from None
+
+
+def takes(option: Option, value: str | int | float) -> bool:
+    """Whether `value` is one of the choices; names of an enum, all capitals, are taken in any case."""
+    choices = option.choices or ()
+    named = all(choice == choice.upper() for choice in choices)
+    return str(value) in choices or (named and str(value).upper() in choices)
+
+
+def _is_no_choice(option: Option, value: Json) -> bool:
+    if option.choices is None or isinstance(value, bool) or not isinstance(value, str | int):
+        return False
+    return not takes(option, value)
 
 
 def keys_of(

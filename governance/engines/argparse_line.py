@@ -243,10 +243,12 @@ def typed(option: Option, text: str) -> Json:
     """`text` as a value of `option`. Raises `ValueError` that says what is wrong with it."""
     if option.type in ("int", "float", "number"):
         number = _number(option.type, text)
-        if number is not None:
+        if number is not None and (option.choices is None or text in option.choices):
             return number
         if text in ("auto", "None", ""):
             return None if text != "auto" else "auto"
+        if number is not None:
+            raise ValueError(_not_one_of(option, text))
         raise ValueError(f"`{text}` is no number")
     if option.type == "json":
         if not text.lstrip().startswith(("{", "[")) and text.strip() not in ("null", "None"):
@@ -257,9 +259,13 @@ def typed(option: Option, text: str) -> Json:
             raise ValueError(f"is no JSON: {err}") from None
         return value
     if option.choices is not None and text not in option.choices:
-        shown = ", ".join(option.choices[:8]) + (", …" if len(option.choices) > 8 else "")
-        raise ValueError(f"`{text}` is none of {shown}")
+        raise ValueError(_not_one_of(option, text))
     return text
+
+
+def _not_one_of(option: Option, text: str) -> str:
+    choices = option.choices or ()
+    return f"`{text}` is none of {', '.join(choices[:8])}" + (", …" if len(choices) > 8 else "")
 
 
 def _is_no_json(text: str) -> bool:

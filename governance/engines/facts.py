@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from governance.engines import registry, tables
+from governance.engines.argparse_launch import takes
 from governance.engines.argparse_line import Spellings
 from governance.engines.keys import look
 from governance.engines.model import Option, OptionTable
@@ -99,7 +100,8 @@ def fault_of(option: Option, value: Json) -> str:
 def _choice_fault(option: Option, value: Json) -> str:
     if option.choices is None or isinstance(value, bool | dict):
         return ""
-    wrong = [v for v in (value if isinstance(value, list) else [value]) if str(v) not in option.choices]
+    given = value if isinstance(value, list) else [value]
+    wrong = [v for v in given if isinstance(v, str | int | float) and not takes(option, v)]
     if not wrong:
         return ""
     shown = ", ".join(option.choices[:12]) + (", …" if len(option.choices) > 12 else "")

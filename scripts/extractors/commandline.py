@@ -84,7 +84,8 @@ def option_type(keywords: dict[str, Any]) -> str:
     action = text(keywords.get("action"))
     if action.startswith("store_") or action.endswith(("BooleanOptionalAction", "StoreBoolean")):
         return "bool"
-    if action.startswith("Deprecated") and keywords.get("type") is None and "nargs" not in keywords:
+    valueless = action.startswith(("DeprecatedStoreTrue", "DeprecatedStoreConst", "DeprecatedAction"))
+    if valueless and keywords.get("type") is None and "nargs" not in keywords:
         return "bool"
     if action in {"append", "extend"} or keywords.get("nargs") in {"+", "*"}:
         return "list"

@@ -328,7 +328,10 @@ class Evaluator:
         if isinstance(factory, ast.Name) and factory.id in {"list", "dict", "set", "tuple"}:
             return SAFE_BUILTINS[factory.id]()
         target = self.value(factory, scope)
-        return target if isinstance(target, ClassRef) else Unresolved(ast.unparse(factory))
+        if not isinstance(target, ClassRef):
+            return Unresolved(ast.unparse(factory))
+        bases = {ast.unparse(base).split("[")[0] for base in target.node.bases}
+        return {} if "dict" in bases else target
 
     # expressions
 

@@ -60,7 +60,9 @@ def kwargs_of_type(evaluator: Evaluator, hints: list[tuple[str, Any]]) -> dict[s
         return {"type": kind} if open_ended else {"type": kind, "choices": sorted(values, key=str)}
     for container in ("tuple", "list", "set"):
         if container in kinds:
-            return {"type": "str", "nargs": "+"}
+            inner = next(of for kind, of in hints if kind == container) or []
+            members = [v for kind, vs in inner if kind == "literal" for v in vs]
+            return {"type": "str", "nargs": "+", **({"choices": sorted(members)} if members else {})}
     for simple in ("int", "float"):
         if simple in kinds:
             return {"type": simple}
@@ -70,7 +72,9 @@ def kwargs_of_type(evaluator: Evaluator, hints: list[tuple[str, Any]]) -> dict[s
     if enums and all(isinstance(m.value, int) for m in evaluator.enum_members(enums[0])):
         return {"type": "int"}
     if enums and "str" not in kinds:
-        return {"type": "str", "choices": [m.name for m in evaluator.enum_members(enums[0])]}
+        members = evaluator.enum_members(enums[0])
+        values = [m.value for m in members if isinstance(m.value, str) and m.value.isidentifier()]
+        return {"type": "str", "choices": [m.name for m in members] + values}
     return {"type": "str"}
 
 
