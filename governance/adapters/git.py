@@ -78,10 +78,20 @@ class Git:
         Raises `Usage` when the name means several things, `IncompleteHistory` when the commit is not in
         this clone, `Unreadable` when there is no such revision.
         """
-        status, out, err = self.ask("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-        if status == 0 and b"is ambiguous" not in err:
-            return out.decode().strip()
-        raise no_such(self, revision)
+        found = self.find(revision)
+        if found is None:
+            raise no_such(self, revision)
+        return found
+
+    def find(self, revision: str) -> str | None:
+        """As `resolve`; None when there is no such revision here, for whatever reason."""
+        name = f"{revision}^{{commit}}"
+        status, out, err = self.ask("rev-parse", "--verify", "--end-of-options", name)
+        if status != 0:
+            return None
+        if b"is ambiguous" in err:
+            raise no_such(self, revision)
+        return out.decode().strip()
 
     def has_commits(self) -> bool:
         """False before the first commit."""

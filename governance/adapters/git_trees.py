@@ -20,12 +20,17 @@ _MODES = {"100644": "FILE", "100755": "FILE", "100664": "FILE", "120000": "SYMLI
 
 
 class RevisionTree:
-    """The files of one commit below `folder`. `scope` names the prefixes that one call to git lists."""
+    """The files of one commit below `folder`. `scope` names the prefixes that one call to git lists.
 
-    def __init__(self, git: Git, revision: str, scope: Sequence[str] = (), *, folder: str = "") -> None:
+    `oid` is the commit's full id where the caller has resolved `revision` already.
+    """
+
+    def __init__(
+        self, git: Git, revision: str, scope: Sequence[str] = (), *, folder: str = "", oid: str = ""
+    ) -> None:
         self.git = git
         self.folder = folder
-        self.oid = git.resolve(revision)
+        self.oid = oid or git.resolve(revision)
         self.label = f"revision {self.oid[:12]}"
         self._listing = _Listing(git, scope, self._list)
 

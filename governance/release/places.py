@@ -26,37 +26,39 @@ def _by_lines(text: str, path: KeyPath) -> tuple[int, int] | None:
     """The place of a value beside its key, else of the key; every step a plain key in block style."""
     start, end, indent = 0, len(text), ""
     for depth, step in enumerate(path):
-        if not isinstance(step, str):
+        found = _key(text, start, end, f"{indent}{step}:") if isinstance(step, str) else None
+        if found is None:
             return None
-        pattern = re.compile(
-            rf"^{indent}{re.escape(step)}:(?:[ ]+(?P<value>[^\s#].*))?[ ]*(?:[ ]#.*)?$", re.MULTILINE
-        )
-        matches = list(pattern.finditer(text, start, end))
-        if len(matches) != 1:
-            return None
-        match = matches[0]
-        value = match["value"]
+        key, line_end = found
+        value = _VALUE.match(text, key + len(indent) + len(str(step)) + 1, line_end)
         if depth == len(path) - 1:
-            at = match.start("value") if value is not None else match.start() + len(indent)
+            at = value.start(1) if value else key + len(indent)
             return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-        if value is not None:
+        below = _INDENT.search(text, line_end + 1, end)
+        if value or below is None or len(below[1]) <= len(indent):
             return None
-        start = match.end() + 1
-        end = _block_end(text, start, len(indent), end)
-        below = re.compile(r"[ ]*(?=[^\s#])").match(text, _first_line(text, start, end))
-        if below is None or len(below[0]) <= len(indent):
-            return None
-        indent = below[0]
+        start, end = line_end + 1, _block_end(text, line_end + 1, len(indent), end)
+        indent = below[1]
     return None
 
 
-def _first_line(text: str, start: int, end: int) -> int:
-    """The start of the first line that is neither empty nor a comment."""
-    found = re.compile(r"^[ ]*[^\s#]", re.MULTILINE).search(text, start, end)
-    return found.start() if found else start
+_VALUE = re.compile(r"[ ]+([^\s#])")
+_INDENT = re.compile(r"^([ ]*)[^\s#]", re.MULTILINE)
+
+
+def _key(text: str, start: int, end: int, key: str) -> tuple[int, int] | None:
+    """Start and end of the one line in the range that begins with `key`; None for none or two."""
+    at = start if text.startswith(key, start) else text.find(f"\n{key}", max(start - 1, 0), end) + 1
+    if (at == 0 and start) or not text.startswith(key, at) or text.find(f"\n{key}", at, end) >= 0:
+        return None
+    after = text[at + len(key) : at + len(key) + 1]
+    line_end = text.find("\n", at, end)
+    return (at, end if line_end < 0 else line_end) if after in ("", " ", "\n") else None
 
 
 def _block_end(text: str, start: int, indent: int, end: int) -> int:
     """Where the block that starts at `start` ends: at the first line that is indented no deeper."""
-    found = re.compile(rf"^[ ]{{0,{indent}}}[^\s#]", re.MULTILINE).search(text, start, end)
-    return found.start() if found else end
+    for line in _INDENT.finditer(text, start, end):
+        if len(line[1]) <= indent:
+            return line.start()
+    return end

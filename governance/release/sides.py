@@ -97,13 +97,13 @@ class Place:
                 return None
         return self._git
 
-    def state(self, name: str) -> State:
-        """`worktree`, `index` or a revision, opened once."""
+    def state(self, name: str, oid: str = "") -> State:
+        """`worktree`, `index` or a revision (`oid` where it is known), opened once."""
         if name not in self._states:
-            self._states[name] = self._open(name)
+            self._states[name] = self._open(name, oid)
         return self._states[name]
 
-    def _open(self, name: str) -> State:
+    def _open(self, name: str, oid: str) -> State:
         if name in WORK_TREE:
             return State(WorkTree(self.root))
         git = self.git()
@@ -112,7 +112,7 @@ class Place:
         folder = self._folder(git)
         if name in INDEX:
             return State(IndexTree(git, folder=folder))
-        return State(RevisionTree(git, name, folder=folder))
+        return State(RevisionTree(git, name, folder=folder, oid=oid))
 
     def _folder(self, git: Git) -> str:
         inner = os.path.relpath(self.root, os.path.realpath(git.root)).replace(os.sep, "/")
@@ -179,12 +179,11 @@ def _state(text: str, place: Place) -> Side | TierlockError | None:
     git = place.git()
     if git is None or text.startswith("-"):
         return None
-    if git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")[0] != 0:
-        return None
     try:
-        return StateSide(text, place.state(text), revision=text)
-    except TierlockError as err:
+        oid = git.find(text)
+    except Usage as err:
         return err
+    return None if oid is None else StateSide(text, place.state(text, oid), revision=text)
 
 
 def _service(text: str, place: Place) -> Side | None:
