@@ -63,8 +63,8 @@ _NEEDLES: Final = tuple(needle for _, needles, _ in _SHAPES for needle in needle
 # A token is a word at least this long; a password in a URL may be shorter, and is looked for by its `@`.
 _LONG: Final = 20
 _NAMES: Final = (
-    "passw", "secret", "apikey", "api_key", "api-key", "access_key", "access-key", "private_key", "private-key",
-    "auth_token", "auth-token", "access_token", "access-token", "api_token", "api-token",
+    "passw", "secret", "apikey", "api_key", "api-key", "access_key", "access-key", "private_key",
+    "private-key", "auth_token", "auth-token", "access_token", "access-token", "api_token", "api-token",
 )  # fmt: skip
 _NAMED: Final = (
     r"(?i)(?<![A-Za-z0-9])(?P<name>[a-z0-9_.-]{0,40}?(?:password|passwd|secret|api[_-]?key|access[_-]?key"
