@@ -256,10 +256,23 @@ def _breaks_bounds(value: Json, schema: Tree, here: str) -> str:
         if isinstance(most, int | float) and size > most:
             return f"{here}is above `{high}: {most}`"
     pattern = schema.get("pattern")
-    if isinstance(value, str) and isinstance(pattern, str):
-        try:
-            if not re.search(pattern, value):
-                return f"{here}does not match `{pattern}`"
-        except re.error:
-            return ""
+    if isinstance(value, str) and isinstance(pattern, str) and matches(pattern, value) is False:
+        return f"{here}does not match `{pattern}`"
     return ""
+
+
+def matches(pattern: str, text: str, *, whole: bool = False) -> bool | None:
+    """Whether `text` matches; None when the pattern is none, or could take too long on a text so long.
+
+    A repeated group can take exponential time, several repeats polynomial time: such texts are not tried.
+    """
+    repeats = len(re.findall(r"[*+]|\{\d*,\d*\}", pattern))
+    repeated_group = re.search(r"\)[*+{?]*[*+{]", pattern) is not None
+    longest = 20 if repeated_group else 2000 if repeats <= 2 else 200 if repeats == 3 else 50
+    if len(text) > longest:
+        return None
+    try:
+        found = re.fullmatch(pattern, text, re.DOTALL) if whole else re.search(pattern, text)
+    except (re.error, RecursionError):
+        return None
+    return found is not None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from governance.tiers.rules.contract import breaks, schema_faults
+from governance.tiers.rules.contract import breaks, matches, schema_faults
 from governance.tiers.rules.examples import examples, text_of
 from governance.tiers.rules.model import (
     ERROR,
@@ -107,7 +107,7 @@ def answer_fault(answer: str, output: Tree, schema: Json | None) -> str:
         if fault:
             return fault
     pattern, choices = text_at(output, "regex"), texts(output.get("choices"))
-    if pattern and _matches(pattern, answer) is False:
+    if pattern and matches(pattern, answer, whole=True) is False:
         return f"it does not match `{pattern}`"
     if choices and answer not in choices:
         return f"it is none of {listed(choices)}"
@@ -122,16 +122,6 @@ def _json_fault(answer: str, schema: Json | None) -> str:
     except ValueError:
         return "it is no JSON"
     return breaks(value, schema, schema) if schema is not None else ""
-
-
-def _matches(pattern: str, answer: str) -> bool | None:
-    """Whether the answer matches; None when that cannot be told, or not in bounded time."""
-    if len(answer) > 2000 or re.search(r"[+*}][^|]*\)[+*{]", pattern):
-        return None
-    try:
-        return re.fullmatch(pattern, answer, re.DOTALL) is not None
-    except re.error:
-        return None
 
 
 def _length_fault(answer: str, output: Tree) -> str:

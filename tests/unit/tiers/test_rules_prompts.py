@@ -201,9 +201,14 @@ def test_examples_must_keep_the_rest_of_the_contract(
     assert bool(found("TL432", prompts=prompts)) is wrong
 
 
-def test_a_regular_expression_that_could_run_for_ever_is_not_run() -> None:
-    prompts = {"output": {"regex": "(a+)+b"}, "few_shot": [{"input": "q", "output": "a" * 40}]}
-    assert not found("TL432", prompts=prompts)
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "(?:a|aa)+b", "a*a*a*a*a*b", "(a?){40}b"])
+def test_a_regular_expression_that_could_run_for_ever_is_not_run(pattern: str) -> None:
+    """A commit hook must end, whatever a prompt author writes."""
+    shot = {"few_shot": [{"input": "q", "output": "a" * 60}]}
+    assert not found("TL432", prompts={"output": {"regex": pattern}, **shot})
+    given = {"type": "string", "pattern": pattern}
+    shot = {"few_shot": [{"input": "q", "output": json.dumps("a" * 60)}]}
+    assert not found("TL432", prompts={**WITH_SCHEMA, **shot}, files=schema(given))
 
 
 @pytest.mark.parametrize(
