@@ -35,6 +35,9 @@ LOOK_ALIKE: Final[dict[str, str]] = dict(
 )
 LOOK_ALIKE_LATIN: Final = frozenset(LOOK_ALIKE.values())
 
+_MAX_INDENT: Final = 8
+_MAX_FLAG_TAGS: Final = 8
+
 Ranges = tuple[tuple[int, int], ...]
 _LATIN: Ranges = ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0x24F), (0x1E00, 0x1EFF))
 _SCRIPTS: Final[dict[str, Ranges]] = {
@@ -74,7 +77,7 @@ def script_of(char: str) -> str:
 
 
 def is_right_to_left(char: str) -> bool:
-    return unicodedata.bidirectional(char) in {"R", "AL"}
+    return unicodedata.bidirectional(char) in {"R", "AL"} and char not in BIDI
 
 
 def name_of(char: str) -> str:
@@ -138,18 +141,20 @@ def _joiner_at_home(text: str, index: int, before: str, after: str) -> bool:
 
 
 def _ideographic_space_at_home(text: str, index: int) -> bool:
+    """Before a Chinese or Japanese letter, alone or at most `_MAX_INDENT` of them, and after one or none."""
     start, end = index, index + 1
-    while start and text[start - 1] == "\u3000":
+    while start and text[start - 1] == "\u3000" and index - start < _MAX_INDENT:
         start -= 1
-    while end < len(text) and text[end] == "\u3000":
+    while text[end : end + 1] == "\u3000" and end - index < _MAX_INDENT:
         end += 1
     at_line_start = start == 0 or text[start - 1] == "\n"
     return is_cjk(text[end : end + 1]) and (at_line_start or is_cjk(text[start - 1]))
 
 
 def _in_flag(text: str, index: int) -> bool:
+    """Between a black flag and the cancel tag, as in the flag of Wales: at most `_MAX_FLAG_TAGS` letters."""
     start = index
-    while start and "\U000e0020" <= text[start - 1] <= "\U000e007f":
+    while start and "\U000e0020" <= text[start - 1] <= "\U000e007f" and index - start <= _MAX_FLAG_TAGS:
         start -= 1
-    end = text.find("\U000e007f", index)
-    return start > 0 and text[start - 1] == "\U0001f3f4" and 0 <= end - start <= 8
+    end = text.find("\U000e007f", index, start + _MAX_FLAG_TAGS + 1)
+    return start > 0 and text[start - 1] == "\U0001f3f4" and end >= 0

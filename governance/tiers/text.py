@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from governance.tiers.reader import Reading
 
 MAX_FINDINGS: Final = 50
+_SHOWN_LETTERS: Final = 40
 
 _WORD = re.compile(r"[^\W\d_]+")
 _BIDI = re.compile("[" + "".join(sorted(chars.BIDI)) + "]")
@@ -177,8 +178,11 @@ def _odd_letters(word: str, disguised: bool) -> list[int]:
 
 
 def _look_alike_message(word: str, odd: list[int]) -> str:
-    char = word[odd[0]]
-    shown = "".join(escape(c) if i in odd else c for i, c in enumerate(word))
+    first, letters = odd[0], set(odd[:_SHOWN_LETTERS])
+    char = word[first]
+    start, end = max(0, first - _SHOWN_LETTERS // 2), first + _SHOWN_LETTERS // 2
+    shown = "".join(escape(c) if i in letters else c for i, c in enumerate(word[start:end], start))
+    shown = f"{'…' if start else ''}{shown}{'…' if end < len(word) else ''}"
     if chars.is_latin(char):
         script = next(name for c in word if (name := chars.script_of(c)))
         return f"{chars.name_of(char)} inside the {script} word `{shown}`"
@@ -298,8 +302,12 @@ def _unescape(found: re.Match[str]) -> str:
 
 
 def _skeleton(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text)
-    return "".join(chars.LOOK_ALIKE.get(c, c) for c in folded if not chars.is_odd(c))
+    """What `text` looks like. Letter by letter: normalising a long run of marks takes quadratic time."""
+    looks: dict[int, str] = {}
+    for char in set(text):
+        folded = "" if chars.is_odd(char) else unicodedata.normalize("NFKC", char)
+        looks[ord(char)] = "".join(chars.LOOK_ALIKE.get(c, c) for c in folded)
+    return text.translate(looks)
 
 
 def _all_escaped(shown: str) -> str:
