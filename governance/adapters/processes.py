@@ -2,6 +2,8 @@
 
 - A started server writes to one file, is ended by its own pid (asked, then killed), and cannot outlive us:
   a context manager, an exit hook, and on Linux the kernel's parent-death signal.
+- It leads a process group of its own: the workers an engine starts are killed with it, also when the server
+  ended by itself and left them behind.
 - The death signal is tied to the *thread* that starts the server: start it from one that stays.
 - A running server is found by its listening port in `/proc`. Of its environment only the variables that
   the caller names are kept; the rest, keys among it, is never held.
@@ -14,6 +16,7 @@ import contextlib
 import ipaddress
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -66,13 +69,17 @@ class Server:
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self._process = process
+        self._swept = False
         self.pid = process.pid
         self.log = log
 
     @property
     def ended(self) -> int | None:
-        """The exit status, or None while it runs."""
-        return self._process.poll()
+        """The exit status, or None while it runs. Workers that an ended server left are killed."""
+        status = self._process.poll()
+        if status is not None:
+            self._sweep()
+        return status
 
     def wait_until(self, healthy: Callable[[], bool], *, timeout: float = 60.0, step: float = 0.05) -> None:
         """Return once `healthy()` is true. Raises `Unreachable`, with the end of the log, when the server
@@ -88,7 +95,7 @@ class Server:
             time.sleep(step)
 
     def stop(self, grace: float = GRACE) -> None:
-        """Ask the server to end; kill it after `grace` seconds. Does nothing when it has ended."""
+        """Ask the server to end; kill it after `grace` seconds, and whatever is left of its group."""
         atexit.unregister(self.stop)
         if self.ended is not None:
             return
@@ -98,6 +105,14 @@ class Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Kill what is left of the process group, once: later its number may be somebody else's."""
+        if not self._swept:
+            self._swept = True
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
 
     def tail(self) -> str:
         """The last lines of the server's output."""
@@ -124,6 +139,7 @@ def start(argv: Sequence[str], environment: Mapping[str, str], *, log: Path) -> 
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     server = Server(process, log)
     atexit.register(server.stop)

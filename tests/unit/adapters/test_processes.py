@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -28,6 +29,16 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print("up", flush=True)
 time.sleep(60)
 """
+# An engine with a worker: the worker ignores everything but being killed.
+WITH_WORKER = f"""
+import subprocess, sys, time
+worker = subprocess.Popen([sys.executable, "-c", {STUBBORN!r}], stdout=subprocess.PIPE)
+worker.stdout.readline()
+print("up", worker.pid, flush=True)
+if sys.argv[1:] == ["crash"]:
+    raise SystemExit(9)
+time.sleep(60)
+"""
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
@@ -44,6 +55,14 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def gone(pid: int) -> bool:
+    """Whether the process ends within a moment: being killed takes one."""
+    deadline = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not alive(pid)
 
 
 def test_a_server_runs_for_the_block_and_its_output_is_kept(tmp_path: Path) -> None:
@@ -68,6 +87,29 @@ def test_a_server_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> N
     server.wait_until(lambda: is_up(log), timeout=10)
     server.stop(grace=0.2)
     assert server.ended == -signal.SIGKILL
+
+
+@linux
+@pytest.mark.parametrize("failing", [False, True])
+def test_the_workers_of_a_server_end_with_it(tmp_path: Path, failing: bool) -> None:
+    """vLLM computes in processes of its own; one that stays keeps gigabytes and the cores."""
+    log = tmp_path / "log"
+    with contextlib.suppress(ZeroDivisionError):  # noqa: SIM117
+        with running(python(WITH_WORKER), {}, log=log, healthy=lambda: is_up(log)):
+            worker = int(log.read_text().split()[1])
+            assert alive(worker)
+            if failing:
+                raise ZeroDivisionError
+    assert gone(worker)
+
+
+@linux
+def test_the_workers_of_a_server_that_crashed_end_too(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with pytest.raises(Unreachable, match="ended with status 9"):  # noqa: SIM117
+        with running(python(WITH_WORKER, "crash"), {}, log=log, healthy=lambda: False):
+            pass
+    assert gone(int(log.read_text().split()[1]))
 
 
 def test_a_server_that_dies_at_start_says_why(tmp_path: Path) -> None:
