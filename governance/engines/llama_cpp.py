@@ -12,14 +12,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from governance.engines import llama_cpp_launch, llama_cpp_read, llama_cpp_values, tables
+from governance.engines import (
+    llama_cpp_import,
+    llama_cpp_launch,
+    llama_cpp_read,
+    llama_cpp_settings,
+    llama_cpp_values,
+    tables,
+)
 from governance.engines.llama_cpp_read import single
 from governance.engines.model import Get, Imported, Launch, Observed, OptionTable
 from governance.engines.option_values import every_option
 from governance.values import Absent, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 
-NAME: Final = llama_cpp_values.NAME
+NAME: Final = llama_cpp_settings.NAME
 PROGRAMS: Final = (
     "llama-server",
     "llama-server-vulkan",
@@ -59,7 +66,7 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
 
 def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
     """The tiers a launch describes; `parse(render(base)).base` is `base` for what a launch can say."""
-    return llama_cpp_launch.parse(argv, environment, every_option(NAME))
+    return llama_cpp_import.parse(argv, environment, every_option(NAME))
 
 
 def observable(version: str) -> frozenset[str]:  # noqa: ARG001 - the same for every build that was measured

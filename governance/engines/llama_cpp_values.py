@@ -1,21 +1,17 @@
 """What a llama-server of a base config will use: engine values and sampling defaults, with provenance.
 
-- A flag of the config wins over a variable, a variable over the GGUF's metadata, that over the build's
-  default: the order llama-server itself applies.
-- Two values the config writes for one sequence are total values for llama-server: `--ctx-size` is shared by
-  all slots unless the cache is unified, so each slot has `ctx-size / parallel`, rounded up to 256.
+- What the config says (`llama_cpp_settings`) wins over the GGUF's metadata, that over the build's default.
 - What the machine decides (cores, GPU, memory) is unknown with that reason.
+- What the weights decide (how positions are stretched) is pinned with them: the value is `model`.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from governance.engines.flags import Dialect, Flags, long_flag, text_of, typed
-from governance.engines.keys import leaves, look
+from governance.engines.flags import Flags, long_flag
+from governance.engines.keys import look
 from governance.engines.llama_cpp_map import (
     BOUND,
     CACHE_KEYS,
@@ -26,13 +22,23 @@ from governance.engines.llama_cpp_map import (
     LATENCY,
     METADATA,
     MODEL_FLAGS,
-    NUMBERS,
     OPERATIONAL,
     REQUEST_ONLY,
     SAMPLING,
     SLOTS,
     UNLISTED,
-    WORDS,
+)
+from governance.engines.llama_cpp_settings import (
+    DIALECT,
+    NAME,
+    PAD,
+    Setting,
+    from_engine,
+    per_sequence,
+    plain,
+    setting_of,
+    settings,
+    slots_of,
 )
 from governance.engines.model import (
     FROM_CONFIG,
@@ -43,62 +49,19 @@ from governance.engines.model import (
     from_request_default,
     from_unknown,
 )
-from governance.values import ABSENT, Absent, Effect, Json, Tree, Unknown, Value
+from governance.values import ABSENT, Absent, Effect, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 
-NAME: Final = "llama.cpp"
-DIALECT: Final = Dialect(
-    equals=False,
-    repeated=frozenset(
-        {"logit_bias", "dry_sequence_breaker", "override_tensor", "override_kv", "reverse_prompt"}
-    ),
-)
 FROM_METADATA: Final = "metadata of the GGUF"
 FROM_WEIGHTS: Final = "metadata of the weights"
 # Nothing to say about a draft model or an image projector that nobody asked for.
 _WHEN_ASKED: Final = ("engine.options.speculative.", "model.projector.")
-PAD: Final = 256  # GGML_PAD of the context per sequence, llama-context.cpp
-AUTO_SLOTS: Final = 4  # what `--parallel -1` becomes, server.cpp
 DRY_BREAKERS: Final = ("\n", ":", '"', "*")  # common_params_sampling::dry_sequence_breakers
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A value the config gives to one option, and the key it stands under."""
-
-    value: Value
-    key: str
 
 
 def version_of(base: Tree) -> str:
     """`engine.version` as text, empty when it is not there."""
     return str(look(base, "engine.version") or "")
-
-
-def settings(base: Tree, flags: Flags) -> dict[str, Setting]:
-    """What the config says about each option, by the option's name: variables first, flags over them."""
-    found: dict[str, Setting] = {}
-    variables = look(base, "environment.variables")
-    if isinstance(variables, Mapping):
-        for name, text in sorted(variables.items()):
-            found.update(_from_variable(name, str(text), flags))
-    extra = look(base, "engine.extra")
-    if isinstance(extra, Mapping):
-        for name, value in sorted(extra.items()):
-            if option := flags.find(name):
-                found[option.name] = Setting(normal(option, value), f"engine.extra.{name}")
-    for key, flag in BOUND.items():
-        declared = look(base, key)
-        option = flags.find(flag)
-        if option is not None and declared is not ABSENT:
-            found[option.name] = Setting(to_engine(key, declared), key)
-    overrides = look(base, "engine.options.generation_overrides")
-    if isinstance(overrides, Mapping):
-        for name, value in leaves(overrides):
-            option = flags.find(SAMPLING[name][0]) if name in SAMPLING else None
-            if option is not None:
-                found[option.name] = Setting(value, f"engine.options.generation_overrides.{name}")
-    return found
 
 
 def engine_values(base: Tree, table: OptionTable | Unknown) -> dict[str, EffectiveValue]:
@@ -138,91 +101,6 @@ def sampling_defaults(
     return found
 
 
-def to_engine(key: str, value: Json) -> Json:
-    """A config value in llama.cpp's own word."""
-    words = WORDS.get(key)
-    if words is not None and str(value) in words:
-        return words[str(value)]  # type: ignore[return-value]
-    if key == "engine.options.tensor_split" and isinstance(value, list | tuple):
-        return ",".join(f"{part:g}" for part in value if isinstance(part, int | float))
-    if key == "engine.options.served_model_name" and isinstance(value, list | tuple):
-        return ",".join(str(part) for part in value)
-    return value
-
-
-def from_engine(key: str, value: Value) -> Value:
-    """llama.cpp's own word as a config value; numbers keep the type the schema wants."""
-    for ours, theirs in WORDS.get(key, {}).items():
-        if theirs == value:
-            return int(ours) if ours.lstrip("-").isdigit() else ours
-    if not isinstance(value, str):
-        return value
-    if key == "engine.options.tensor_split":
-        return [float(part) for part in value.replace("/", ",").split(",") if part]
-    if key == "engine.options.served_model_name" and "," in value:
-        return value.split(",")
-    if key in NUMBERS:
-        with contextlib.suppress(ValueError):
-            return NUMBERS[key](value)
-    return value
-
-
-def normal(option: Option, value: Json) -> Json:
-    """A value of `engine.extra` in the one form it is compared in: a number where the option takes one."""
-    if value is None or isinstance(value, bool | list | tuple | Mapping):
-        return value
-    try:
-        return typed(option, text_of(value))
-    except ValueError:
-        return value
-
-
-def per_sequence(total: int, slots: int, *, unified: bool) -> int:
-    """The context of one slot when `--ctx-size` is `total`: padded whole, shared, padded again (measured)."""
-    padded = -(-total // PAD) * PAD
-    return padded if unified else -(-(padded // slots) // PAD) * PAD
-
-
-def slots_of(said: Mapping[str, Setting], flags: Flags) -> tuple[int | Unknown, bool | Unknown, str]:
-    """Slots, whether the cache is unified, and the config key that says how many slots (empty: nobody)."""
-    given = _of(said, flags, SLOTS)
-    slots = given.value if given else -1
-    unified_given = _of(said, flags, "--kv-unified")
-    unified: Value = unified_given.value if unified_given else slots == -1
-    if isinstance(slots, Unknown):
-        return slots, slots, given.key if given else ""
-    if slots in (-1, 0):
-        slots = AUTO_SLOTS
-    if not isinstance(slots, int) or not isinstance(unified, bool):
-        return Unknown("the number of slots is no number"), Unknown("no number of slots"), ""
-    return slots, unified, given.key if given else ""
-
-
-def _of(said: Mapping[str, Setting], flags: Flags, flag: str) -> Setting | None:
-    option = flags.find(flag)
-    return said.get(option.name) if option is not None else None
-
-
-def _from_variable(name: str, text: str, flags: Flags) -> dict[str, Setting]:
-    option = next((o for o in flags.table.options.values() if o.env == name), None)
-    negated = False
-    if option is None and name.startswith("LLAMA_ARG_NO_"):
-        positive = "LLAMA_ARG_" + name.removeprefix("LLAMA_ARG_NO_")
-        option = next((o for o in flags.table.options.values() if o.env == positive and o.negation), None)
-        negated = True
-    if option is None:
-        return {}
-    key = f"environment.variables.{name}"
-    if text.startswith("env:"):
-        return {option.name: Setting(Unknown(f"`{name}` is set where the server is deployed"), key)}
-    if negated:  # its presence is enough, arg.cpp
-        return {option.name: Setting(False, key)}
-    try:
-        return {option.name: Setting(typed(option, text), key)}
-    except ValueError as err:
-        return {option.name: Setting(Unknown(f"`{name}`: {err}"), key)}
-
-
 def _sequences(base: Tree, flags: Flags, said: Mapping[str, Setting]) -> tuple[EffectiveValue, ...]:
     """`max_num_seqs` and `max_model_len`, and whether the cache is unified."""
     declared_slots = look(base, "engine.options.max_num_seqs")
@@ -248,7 +126,7 @@ def _length(
         rounded = -(-declared // PAD) * PAD
         note = f"rounded up to a multiple of {PAD}" if rounded != declared else ""
         return EffectiveValue(key, rounded, declared, FROM_CONFIG, note=note)
-    total = _of(said, flags, CONTEXT)
+    total = setting_of(said, flags, CONTEXT)
     if total is None or total.value == 0:
         why = "the context the model was trained for, lowered to what the memory allows"
         return EffectiveValue(key, Unknown(why), provenance=from_unknown(why))
@@ -271,7 +149,7 @@ def _cache(base: Tree, flags: Flags, said: Mapping[str, Setting]) -> tuple[Effec
         option = flags.find(flag)
         if option is None:
             return ()
-        setting = _of(said, flags, flag)
+        setting = setting_of(said, flags, flag)
         word = tree.get(half, tree.get("dtype"))
         if word is not None and word != "auto":
             halves.append(word)
@@ -317,7 +195,9 @@ def _unset(
     if key in FROM_MODEL:
         return EffectiveValue(key, "model", provenance=FROM_WEIGHTS)
     if key == "engine.options.kv_unified":
-        unified = look(base, "engine.options.max_num_seqs") is ABSENT and _of(said, flags, SLOTS) is None
+        unified = (
+            look(base, "engine.options.max_num_seqs") is ABSENT and setting_of(said, flags, SLOTS) is None
+        )
         return EffectiveValue(key, unified, provenance=default)
     if key == "engine.options.threads":
         why = "the number of cores of the host"
@@ -412,13 +292,6 @@ def _metadata(key: str, metadata: Tree | Unknown | Absent) -> Value:
             f"the GGUF may carry `{name}`, and no file of its `general.` metadata is kept with the config"
         )
     return metadata.get(name, ABSENT)
-
-
-def plain(key: str, value: Value) -> Value:
-    """A sampling value in the form the sampling tier has: the sampler order as a list."""
-    if key == "samplers" and isinstance(value, str):
-        return [part for part in value.split(";") if part]
-    return value
 
 
 def _by(key: str, source: Value) -> str:

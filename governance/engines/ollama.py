@@ -13,7 +13,7 @@ Sources: `api/types.go`, `envconfig/config.go`, `openai/openai.go` of the versio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from governance.engines import tables
@@ -26,52 +26,22 @@ from governance.engines.model import (
     Imported,
     Launch,
     Observed,
-    Open,
     Option,
     OptionTable,
     from_engine_default,
     from_request_default,
     from_unknown,
 )
+from governance.engines.ollama_modelfile import ENGINE, NAME, SAMPLING, finding, open_values, parameters
 from governance.errors import Usage
 from governance.values import ABSENT, Absent, Json, Tree, Unknown, Value
-from governance.verdict import EffectiveValue, Finding, Severity
+from governance.verdict import EffectiveValue, Finding
 
-NAME: Final = "ollama"
+__all__ = ["NAME", "parameters"]
+
 PROGRAMS: Final = ("ollama",)
-UNKNOWN_PARAMETER: Final = "TL290"
-FROM_MODELFILE: Final = "Modelfile of the model"
 _O: Final = "engine.options."
-
-# PARAMETER names that are decoding parameters, and those that are engine options.
-SAMPLING: Final[dict[str, str]] = {
-    "temperature": "temperature",
-    "top_k": "top_k",
-    "top_p": "top_p",
-    "min_p": "min_p",
-    "typical_p": "typical_p",
-    "repeat_penalty": "repetition_penalty",
-    "repeat_last_n": "repetition_window",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "mirostat": "mirostat.mode",
-    "mirostat_tau": "mirostat.tau",
-    "mirostat_eta": "mirostat.eta",
-    "seed": "seed",
-    "num_predict": "max_tokens",
-    "stop": "stop",
-}
-ENGINE: Final[dict[str, str]] = {
-    "num_ctx": _O + "max_model_len",
-    "num_batch": _O + "max_num_batched_tokens",
-    "num_gpu": _O + "gpu_layers",
-    "num_thread": _O + "threads",
-    "num_keep": _O + "keep_tokens",
-    "main_gpu": _O + "main_gpu",
-    "use_mmap": _O + "mmap",
-    "use_mlock": _O + "mlock",
-    "draft_num_predict": _O + "speculative.num_tokens",
-}
+FROM_MODELFILE: Final = "Modelfile of the model"
 # Server variables and the keys they are.
 VARIABLES: Final[dict[str, str]] = {
     "OLLAMA_CONTEXT_LENGTH": _O + "max_model_len",
@@ -106,39 +76,6 @@ def table(version: str) -> OptionTable | Unknown:
     for name, default in variables.items() if isinstance(variables, Mapping) else ():
         found[name] = Option(name, (), env=name, default=default, help="variable of the server")
     return OptionTable(NAME, near, found, "")
-
-
-def parameters(pairs: Iterable[tuple[str, str]]) -> Imported:
-    """The tiers the PARAMETER lines of a Modelfile describe: `(name, text)` in file order.
-
-    `stop` may be given several times; each is kept exactly. A name no version knows is a finding.
-    """
-    base: dict[str, Json] = {"engine": {"name": NAME}}
-    sampling: dict[str, Json] = {}
-    findings: list[Finding] = []
-    stops: list[Json] = []
-    known = _known_parameters()
-    for name, text in pairs:
-        value = _typed(known.get(name, ABSENT), name, text)
-        if name not in known:
-            findings.append(_finding(f"`{name}` is no Modelfile parameter that tierlock knows"))
-        elif isinstance(value, Unknown):
-            findings.append(_finding(value.reason))
-        elif name == "stop":
-            stops.append(value)
-        elif name in SAMPLING:
-            put(sampling, SAMPLING[name], value)
-            put(base, f"{_O}generation_overrides.{SAMPLING[name]}", value)
-        elif name in ENGINE:
-            put(base, ENGINE[name], value)
-        else:
-            put(base, f"engine.extra.{name}", value)
-    if stops:
-        sampling["stop"] = stops
-        put(base, f"{_O}generation_overrides.stop", stops)
-    if look(base, _O + "speculative.num_tokens") is not ABSENT:
-        put(base, _O + "speculative.method", "draft")
-    return Imported(base, sampling, {}, open_values(base), tuple(findings))
 
 
 def sampling_defaults(base: Tree, generation_config: Tree | Unknown | Absent) -> Mapping[str, EffectiveValue]:
@@ -223,27 +160,13 @@ def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
         if name in environment:
             value = _variable(name, environment[name])
             if isinstance(value, Unknown):
-                findings.append(_finding(value.reason))
+                findings.append(finding(value.reason))
             else:
                 put(base, key, value)
     words = [word for word in argv[1:] if not word.startswith("-")]
     if len(words) > 1 and words[0] in ("run", "pull", "create"):
         put(base, "model.id", words[1])
     return Imported(base, {}, {}, open_values(base), tuple(findings))
-
-
-def open_values(base: Tree) -> tuple[Open, ...]:
-    """What shapes answers and `base` does not say."""
-    found = [Open("base: engine.version", "neither a Modelfile nor a launch names the version")]
-    if look(base, _O + "max_model_len") is ABSENT:
-        reason = (
-            "num_ctx is not set: the context is a default that moved from 2048 over 4096 to one that depends"
-            " on the GPU's memory, and a longer prompt is cut without a word"
-        )
-        found.append(Open(f"base: {_O}max_model_len", reason, suggestion="PARAMETER num_ctx 8192"))
-    if look(base, "precision.kv_cache.dtype") is ABSENT:
-        found.append(Open("base: precision.kv_cache.dtype", "OLLAMA_KV_CACHE_TYPE is the server's"))
-    return tuple(found)
 
 
 def observable(version: str) -> frozenset[str]:  # noqa: ARG001 - the same for every version that was read
@@ -292,49 +215,6 @@ def identity(get: Get) -> dict[str, Observed]:
 def comparable(value: Value) -> Value:
     """`value` as the server holds it: decimal fractions are 32-bit floats."""
     return single(value) if isinstance(value, float) else value
-
-
-def _known_parameters() -> dict[str, Value]:
-    """Every parameter any version knew, with the newest default."""
-    found: dict[str, Value] = {}
-    for version in tables.versions(NAME):
-        defaults = tables.defaults(NAME, version, "sampling")
-        if isinstance(defaults, Mapping):
-            found |= defaults
-    return found
-
-
-_TYPES: Final[dict[str, type[int] | type[float] | type[bool]]] = {
-    "temperature": float, "top_p": float, "min_p": float, "typical_p": float, "repeat_penalty": float,
-    "presence_penalty": float, "frequency_penalty": float, "mirostat_tau": float, "mirostat_eta": float,
-    "tfs_z": float, "top_k": int, "repeat_last_n": int, "mirostat": int, "seed": int, "num_predict": int,
-    "num_ctx": int, "num_batch": int, "num_gpu": int, "num_thread": int, "num_keep": int, "main_gpu": int,
-    "draft_num_predict": int, "use_mmap": bool, "use_mlock": bool, "numa": bool, "low_vram": bool,
-    "f16_kv": bool, "penalize_newline": bool, "logits_all": bool, "vocab_only": bool,
-}  # fmt: skip
-
-
-def _typed(default: Value, name: str, text: str) -> Json | Unknown:  # noqa: ARG001
-    kind = _TYPES.get(name)
-    if kind is bool:
-        if text.lower() in ("true", "1", "t"):
-            return True
-        return (
-            False
-            if text.lower() in ("false", "0", "f")
-            else Unknown(f"`{name} {text}` is neither true nor false")
-        )
-    if kind is None:
-        return text
-    try:
-        number = kind(text)
-    except ValueError:
-        return Unknown(f"`{name} {text}` is not a number")
-    return (
-        number
-        if number == number and abs(number) != float("inf")
-        else Unknown(f"`{name} {text}` is not finite")
-    )
 
 
 def _carried(
@@ -402,7 +282,3 @@ def _variable(name: str, text: str) -> Json | Unknown:
     if name in ("OLLAMA_CONTEXT_LENGTH", "OLLAMA_NUM_PARALLEL", "OLLAMA_MAX_QUEUE"):
         return int(text) if text.isdigit() else Unknown(f"`{name}` is `{text}`, no number")
     return text
-
-
-def _finding(message: str) -> Finding:
-    return Finding(UNKNOWN_PARAMETER, message, Severity.WARNING, hint="it is not taken over")

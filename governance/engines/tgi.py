@@ -49,7 +49,8 @@ def _sizes_out(value: Json) -> Json:
 
 
 def _sizes_in(value: Json) -> Json:
-    return [int(part) for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+    return [int(part) for part in parts] if parts and all(part.isdigit() for part in parts) else value
 
 
 _SIZES: Final = Codec(_sizes_out, _sizes_in)
