@@ -48,7 +48,7 @@ def bindings(count: int) -> str:
 
 def base(random: Random) -> str:
     """A base config."""
-    revision, files = _hex(random, 40), random.randint(1, 3)
+    revision, files, devices = _hex(random, 40), random.randint(1, 3), random.choice((1, 2, 4))
     weights = "\n".join(
         f'      model-{part:05}-of-{files:05}.safetensors: "sha256:{_hex(random, 64)}"'
         for part in range(1, files + 1)
@@ -78,7 +78,7 @@ engine:
     max_num_seqs: {random.randint(8, 256)}
     max_num_batched_tokens: {random.choice((4096, 8192, 16384))}
     gpu_memory_utilization: 0.{random.randint(80, 95)}
-    tensor_parallel_size: {random.choice((1, 2, 4))}
+    tensor_parallel_size: {devices}
     prefix_caching: {random.choice(("true", "false"))}
     chunked_prefill: true
     attention: FLASH_ATTN
@@ -89,14 +89,14 @@ image:
 hardware:
   device: cuda
   gpu: NVIDIA L40S
-  count: {random.choice((1, 2, 4))}
+  count: {devices}
   driver: ">=550,<570"
   cuda: ">=12.4,<13"
 environment:
   variables:
     OMP_NUM_THREADS: "{random.randint(1, 16)}"
     VLLM_WORKER_MULTIPROC_METHOD: spawn
-    VLLM_ATTENTION_BACKEND: FLASH_ATTN
+    VLLM_LOGGING_LEVEL: INFO
 """
 
 
@@ -107,7 +107,7 @@ def sampling(random: Random) -> str:
 # Decoding for {_name(random)}: {_sentence(random, 8)}
 kind: sampling
 task: factual
-temperature: 0.{random.randint(0, 30):02}
+temperature: 0.{random.randint(5, 30):02}
 top_p: 0.{random.randint(80, 99)}
 top_k: {random.randint(1, 100)}
 min_p: 0.0

@@ -10,13 +10,21 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from governance.adapters.files import FileSource
 from governance.cli.repository import GOVERNED, below, find, source
 from governance.errors import Usage
 from governance.verdict import Report
+
+if TYPE_CHECKING:
+    from governance.engines.model import OptionTable
+    from governance.values import Absent, Tree, Unknown
+    from governance.verdict import EffectiveValue
 
 PUSHED = ("PRE_COMMIT_TO_REF", "PRE_COMMIT_LOCAL_BRANCH")
 """Where pre-commit says what is pushed; of a push with a root commit it gives the branch alone."""
@@ -54,15 +62,48 @@ def judge(
 
 def _judged(tree: FileSource, only: Sequence[str] | None, *, cached: bool) -> Report:
     from governance.adapters import clock
-    from governance.engines.facts import Facts
-    from governance.tiers.check import check
 
-    today, facts = clock.today(), Facts()
+    today = clock.today()
+
+    def judged(seen: FileSource) -> Report:
+        from governance.tiers.check import check
+
+        with _nothing_collected():
+            return check(seen, today=today, only=only, engine_facts=_Facts())
+
     if not cached or only is not None:
-        return check(tree, today=today, only=only, engine_facts=facts)
+        return judged(tree)
     from governance.cli.remembered import remembered
 
-    return remembered(tree, today, lambda seen: check(seen, today=today, engine_facts=facts))
+    return remembered(tree, today, judged)
+
+
+class _Facts:
+    """What the engines know, imported when a rule asks: most commits have no question."""
+
+    def table(self, engine: str, version: str) -> OptionTable | Unknown:
+        from governance.engines.facts import Facts
+
+        return Facts().table(engine, version)
+
+    def sampling_defaults(
+        self, base: Tree, generation_config: Tree | Unknown | Absent
+    ) -> Mapping[str, EffectiveValue] | Unknown:
+        from governance.engines.facts import Facts
+
+        return Facts().sampling_defaults(base, generation_config)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Ten thousand configs stay alive to the end; a tenth of the time would go into looking for garbage."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def inside(root: str, paths: Sequence[str]) -> list[str]:

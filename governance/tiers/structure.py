@@ -46,6 +46,9 @@ def layout(entries: Iterable[Entry]) -> Layout:
         if path != SERVICES_FILE and not _is_in_tier(path):
             if path == ROOT and entry.kind is not Kind.FILE:
                 found.findings.append(_wrong_kind(entry))
+            elif path.startswith(f"{SERVICES_FILE}/"):
+                folder = _wrong_kind(Entry(SERVICES_FILE, Kind.OTHER))
+                found.findings += [folder] if folder not in found.findings else []
             continue
         twin = seen.setdefault(twin_key(path), path)
         if twin != path:
