@@ -34,13 +34,15 @@ _Engine: TypeAlias = tuple[object, object]  # name and version
 class Moves:
     """What moved: `changes` without a change of their own key, `with_config` those with one.
 
-    `one_sided` are the keys only one of the two engine versions has; `doubts` says of each key unknown on a
-    side why; `held` are pinned values whose default moved. `digests` cover what both sides know.
+    `one_sided` are keys that one engine version alone has, `harmless` those that moved and shape no answer:
+    neither is in the digest. `doubts` says of each key unknown on a side why; `held` are pinned values whose
+    default moved; `digests` cover what both sides know.
     """
 
     changes: tuple[Change, ...] = ()
     with_config: tuple[str, ...] = ()
     one_sided: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
     doubts: Mapping[str, str] = field(default_factory=dict)
     held: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
@@ -58,6 +60,7 @@ def moves(before: Service, after: Service) -> Moves:
     changes: list[Change] = []
     with_config: list[str] = []
     one_sided: list[str] = []
+    harmless: list[str] = []
     doubts: dict[str, str] = {}
     missing = _no_table(before) or _no_table(after)
     for key in sorted({*old, *new}):
@@ -70,7 +73,9 @@ def moves(before: Service, after: Service) -> Moves:
         elif (why := _doubt(one, two)) is not None:
             doubts[key] = why
         elif not equal(one.value, two.value):
-            if _said_in_config(one, two):
+            if Effect.OUTPUT not in (one.risk, two.risk):
+                harmless.append(key)
+            elif _said_in_config(one, two):
                 with_config.append(key)
             else:
                 changes.append(_change(key, one, two))
@@ -78,6 +83,7 @@ def moves(before: Service, after: Service) -> Moves:
         changes=tuple(changes),
         with_config=tuple(with_config),
         one_sided=tuple(one_sided),
+        harmless=tuple(harmless),
         doubts=doubts,
         held=tuple(_held(before, after)),
         causes=tuple(_causes(before, after, changes)),

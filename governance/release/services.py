@@ -149,7 +149,7 @@ def _affected(
     state = "same"
     for name in names:
         old, new = left.state.service(name), right.state.service(name)
-        if old is None or new is None:
+        if old is None or new is None or not _inputs_moved(found, old, new):
             continue
         one = moves(old, new)
         _effective(found, one, f"effective/{name}", showing)
@@ -159,6 +159,13 @@ def _affected(
             state = "unknown"
     if names:
         found.layers.append(LayerState("effective", state, detail=_listed("used by", list(names))))
+
+
+def _inputs_moved(found: Found, old: Service, new: Service) -> bool:
+    """Whether what effective values are made of differs in meaning; the same inputs give the same values."""
+    layers = {change.layer for change in found.changes}
+    bound = [ConfigId(tier, str(one.tree[tier])) for one in (old, new) for tier in ("base", "sampling")]
+    return bound[:2] != bound[2:] or any(str(each) in layers for each in bound)
 
 
 def _binds(tree: object) -> list[object]:
@@ -177,6 +184,7 @@ def _effective(found: Found, moved: Moves, layer: str, showing: Showing) -> None
     for said, keys in (
         ("pinned, so unmoved:", moved.held),
         ("effective values that moved with the config:", moved.with_config),
+        ("moved, and shape no answer:", moved.harmless),
         ("known to one version only:", moved.one_sided),
         ("not known before start, so not compared:", tuple(moved.doubts)),
     ):
