@@ -11,7 +11,13 @@ from collections.abc import Iterator
 
 from governance.engines.model import Open
 from governance.engines.sources.command import expand, read_command, read_mount, references
-from governance.engines.sources.detect import PROGRAMS, from_argv, from_image, version_of
+from governance.engines.sources.detect import (
+    PROGRAMS,
+    from_argv,
+    from_environment,
+    from_image,
+    version_of,
+)
 from governance.engines.sources.model import Hardware, Mount, Service, as_list, as_mapping, as_text
 from governance.values import Json
 
@@ -30,7 +36,7 @@ def _service(name: str, spec: dict[str, Json], path: str) -> Service:
     words = [*entrypoint, *_words(spec.get("command"))]
     command = read_command(words, environment)
     image = as_text(spec.get("image"))
-    engine = from_argv(command.argv) or from_image(image)
+    engine = from_argv(command.argv) or from_image(image) or from_environment(environment)
     argv = command.argv if from_argv(command.argv) else (*PROGRAMS.get(engine, ()), *command.argv)
     mounts = [mount for entry in as_list(spec.get("volumes")) for mount in _mounts(entry)]
     texts = [image, *words, *environment.values(), *(mount.source for mount in mounts)]

@@ -1,13 +1,14 @@
 """Which engine a launch or an image starts, and the version its tag claims.
 
 - A program name is evidence; an image name is evidence where no program is given, since the image starts it.
+- Variables of one engine's own family are the last evidence: an image under a house name says nothing else.
 - A version read from a tag is what the tag *says*: the importer notes that the image may hold another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 # Words of a command line -> engine. The first match from the left decides.
@@ -33,6 +34,15 @@ _IMAGES: Final[tuple[tuple[str, str], ...]] = (
     (r"llama\.cpp|llama-server", "llama.cpp"),
     (r"ollama", "ollama"),
     (r"huggingfaceserver", "transformers"),
+)
+# Families of variables that only one engine reads.
+_FAMILIES: Final[tuple[tuple[str, str], ...]] = (
+    ("VLLM_", "vllm"),
+    ("SGLANG_", "sglang"),
+    ("LLAMA_ARG_", "llama.cpp"),
+    ("OLLAMA_", "ollama"),
+    ("TLLM_", "tensorrt-llm"),
+    ("TRTLLM_", "tensorrt-llm"),
 )
 # What the engines' own images start when only arguments are given.
 PROGRAMS: Final[dict[str, tuple[str, ...]]] = {
@@ -63,6 +73,12 @@ def from_image(image: str) -> str:
         if re.search(pattern, repository, re.IGNORECASE):
             return engine
     return ""
+
+
+def from_environment(names: Iterable[str]) -> str:
+    """The engine whose family of variables is among `names`, or empty when none or several are."""
+    found = {engine for name in names for prefix, engine in _FAMILIES if name.startswith(prefix)}
+    return found.pop() if len(found) == 1 else ""
 
 
 def version_of(image: str) -> str:

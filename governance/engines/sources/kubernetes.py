@@ -16,7 +16,13 @@ from typing import Final
 
 from governance.engines.model import Imported, Open
 from governance.engines.sources.command import read_command, references
-from governance.engines.sources.detect import PROGRAMS, from_argv, from_image, version_of
+from governance.engines.sources.detect import (
+    PROGRAMS,
+    from_argv,
+    from_environment,
+    from_image,
+    version_of,
+)
 from governance.engines.sources.model import Hardware, Mount, Service, as_list, as_mapping, as_text
 from governance.values import Json
 
@@ -112,7 +118,7 @@ def _container(
     for name_used in {name for word in words for name in references(word)}:
         environment.pop(name_used, None)  # it is in the arguments now
     image = as_text(container.get("image"))
-    engine = from_argv(command.argv) or engine or from_image(image)
+    engine = from_argv(command.argv) or engine or from_image(image) or from_environment(environment)
     argv = command.argv if from_argv(command.argv) else (*PROGRAMS.get(engine, ()), *command.argv)
     argv = tuple(word for word in argv if not word.startswith(_KSERVE_ARGUMENTS))
     return Service(

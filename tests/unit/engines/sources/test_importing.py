@@ -135,6 +135,13 @@ def test_the_result_is_judged_by_check_with_findings_on_what_is_open() -> None:
             "tensorrt-llm",
             "a/b",
         ),
+        (
+            "house.yaml",
+            "kind: Pod\nmetadata: {name: m}\nspec:\n  containers:\n  - image: registry.example/infer/tern\n"
+            "    args: [--model, a/b]\n    env: [{name: VLLM_ATTENTION_BACKEND, value: TRITON_ATTN}]\n",
+            "vllm",
+            "a/b",
+        ),
         ("Modelfile", "FROM a/b\nPARAMETER temperature 0.6\n", "ollama", "a/b"),
     ],
 )
@@ -180,7 +187,9 @@ def test_a_generation_config_beside_a_service_is_kept_with_its_base_config() -> 
     file = b'{"temperature": 0.6}'
     result = import_sources({"start.sh": b"vllm serve a/b\n", "generation_config.json": file}, name="m")
     assert result.files["configs/base/m/generation_config.json"] == file
-    assert look(tree(result, "configs/base/m.yaml"), "model.generation_config.file") == "generation_config.json"
+    assert (
+        look(tree(result, "configs/base/m.yaml"), "model.generation_config.file") == "generation_config.json"
+    )
 
 
 @pytest.mark.parametrize(
