@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from governance.engines.keys import finite
 from governance.engines.model import Option, OptionTable
 from governance.values import Json
 
@@ -241,6 +242,13 @@ def _items(option: Option, rest: list[str]) -> list[str]:
 
 def typed(option: Option, text: str) -> Json:
     """`text` as a value of `option`. Raises `ValueError` that says what is wrong with it."""
+    value = _typed(option, text)
+    if not finite(value):
+        raise ValueError(f"`{text}` is not finite")
+    return value
+
+
+def _typed(option: Option, text: str) -> Json:
     if option.type in ("int", "float", "number"):
         number = _number(option.type, text)
         if number is not None and (option.choices is None or text in option.choices):

@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from governance.engines.keys import finite
 from governance.engines.model import Option, OptionTable
 from governance.values import Json
 
@@ -168,6 +168,13 @@ def long_flag(option: Option) -> str:
 
 def typed(option: Option, text: str, separator: str = ",") -> Json:
     """`text` as the option's type. Raises `ValueError` with what is wrong with it."""
+    value = _typed(option, text, separator)
+    if not finite(value):
+        raise ValueError(f"`{text}` is not a finite number")
+    return value
+
+
+def _typed(option: Option, text: str, separator: str) -> Json:
     if option.choices is not None and option.type != "list" and text not in option.choices:
         raise ValueError(f"`{text}` is not one of {', '.join(option.choices)}")
     match option.type:
@@ -212,8 +219,6 @@ def _number(option: Option, text: str) -> Json:
         number = int(text) if whole else float(text)
     except ValueError:
         raise ValueError(f"`{text}` is not a number") from None
-    if not math.isfinite(number):
-        raise ValueError(f"`{text}` is not a finite number")
     return number
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from governance.values import ABSENT, Absent, Json, Tree
@@ -35,3 +36,12 @@ def leaves(tree: Tree, prefix: str = "") -> Iterator[tuple[str, Json]]:
             yield from leaves(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
+
+
+def finite(value: Json) -> bool:
+    """Whether no number in `value` is infinite or NaN: JSON has none of them."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(finite(item) for item in value.values())
+    return not isinstance(value, list | tuple) or all(finite(item) for item in value)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from governance.engines.flags import Flags, Given, Said, is_switch, long_flag, text_of
-from governance.engines.keys import look, put
+from governance.engines.keys import finite, look, put
 from governance.engines.llama_cpp_map import (
     BOUND,
     CACHE_KEYS,
@@ -133,7 +133,7 @@ def _scaled(text: Json) -> list[Json]:
     for part in text.split(",") if isinstance(text, str) else []:
         path, _, scale = part.rpartition(":")
         with contextlib.suppress(ValueError):
-            if path:
+            if path and finite(float(scale)):
                 found.append({"name": _stem(path), "path": path, "scale": float(scale)})
     return found
 

@@ -1,7 +1,7 @@
 """llama-server's launch from a base config.
 
-A key of the config that llama.cpp has no option for is refused: a launch that silently leaves it out would run
-something else than the repository says.
+A key of the config that llama.cpp has no option for is refused: a launch that silently leaves it out would
+run something else than the repository says.
 """
 
 from __future__ import annotations

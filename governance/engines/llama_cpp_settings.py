@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from governance.engines.flags import Dialect, Flags, text_of, typed
-from governance.engines.keys import leaves, look
+from governance.engines.keys import finite, leaves, look
 from governance.engines.llama_cpp_map import (
     BOUND,
     NUMBERS,
@@ -91,14 +91,15 @@ def from_engine(key: str, value: Value) -> Value:
             return int(ours) if ours.lstrip("-").isdigit() else ours
     if not isinstance(value, str):
         return value
-    if key == "engine.options.tensor_split":
-        with contextlib.suppress(ValueError):
-            return [float(part) for part in value.replace("/", ",").split(",") if part]
     if key == "engine.options.served_model_name" and "," in value:
         return value.split(",")
-    if key in NUMBERS:
-        with contextlib.suppress(ValueError):
-            return NUMBERS[key](value)
+    with contextlib.suppress(ValueError):
+        number: Json = value
+        if key == "engine.options.tensor_split":
+            number = [float(part) for part in value.replace("/", ",").split(",") if part]
+        elif key in NUMBERS:
+            number = NUMBERS[key](value)
+        return number if finite(number) else value
     return value
 
 
