@@ -10,37 +10,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from governance.engines import registry
 from governance.engines.generation_config import SAMPLING_KEYS, read_generation_config
-from governance.engines.keys import leaves, look, put
-from governance.engines.model import Imported, Open
+from governance.engines.keys import put
+from governance.engines.model import Open
 from governance.engines.sources import command, compose, detect, helm, kubernetes, modelfile, truss
+from governance.engines.sources.converting import Tiers, config_name, convert, sampling_open
 from governance.engines.sources.model import Service, as_mapping
 from governance.errors import TierlockError
 from governance.tiers.reader import read_foreign_yaml, read_json
-from governance.tiers.rules.variables import classify
-from governance.tiers.secrets import find_secrets
 from governance.tiers.writer import dump
-from governance.values import ABSENT, Effect, Json, Unknown
+from governance.values import Json, Unknown
 from governance.verdict import Check, EffectiveValue, Finding, Outcome, Report, sort_findings
 
 TIERS: Final = ("base", "sampling", "prompts")
-# Decoding parameters that every chat service uses; each is left open when no source names it.
-_WANTED_SAMPLING: Final = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "repetition_penalty",
-    "seed",
-    "max_tokens",
-    "stop",
-)
-_FLOATING: Final = "every request, the model's generation_config.json or the engine decides it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +35,6 @@ class ImportResult:
 
     files: Mapping[str, bytes]
     report: Report
-
-
-@dataclass(frozen=True, slots=True)
-class _Tiers:
-    """One service as three trees, the files they refer to, and what is open."""
-
-    name: str
-    trees: dict[str, dict[str, Json]]
-    files: dict[str, bytes]
-    left_open: tuple[Open, ...]
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
 
 
 def import_sources(sources: Mapping[str, bytes], *, name: str = "") -> ImportResult:
@@ -74,7 +48,7 @@ def import_sources(sources: Mapping[str, bytes], *, name: str = "") -> ImportRes
         findings += faults
         found += services
         checks.append(_source_check(path, services, faults, path in generation))
-    converted = [_convert(service, name if len(found) == 1 else "") for service in found]
+    converted = [convert(service, name if len(found) == 1 else "") for service in found]
     converted = _with_generation(converted, generation, name)
     files, taken = _files(converted)
     findings += [finding for tiers in converted for finding in tiers.findings]
@@ -118,7 +92,7 @@ def _read(path: str, data: bytes, generation: dict[str, bytes]) -> tuple[list[Se
         return list(kubernetes.services([tree], path=path)), list(reading.findings)
     try:
         if "modelfile" in stem.lower() or modelfile.looks_like_modelfile(text):
-            return list(modelfile.services(text, path=path, name=_name(stem))), []
+            return list(modelfile.services(text, path=path, name=config_name(stem))), []
         if path.endswith((".yaml", ".yml")):
             return _read_yaml(path, data)
         return list(_script(path, text)), []
@@ -156,7 +130,7 @@ def _script(path: str, text: str) -> Iterator[Service]:
         started = detect.from_argv(launch.argv)
         argv = launch.argv if started else (*detect.PROGRAMS[engine], *launch.argv)
         yield Service(
-            name=_name(_stem(path)),
+            name=config_name(_stem(path)),
             where=path,
             engine=engine,
             version=detect.version_of(launch.image),
@@ -169,183 +143,7 @@ def _script(path: str, text: str) -> Iterator[Service]:
         )
 
 
-def _convert(service: Service, name: str) -> _Tiers:
-    parsed = _parse(service)
-    stated, referring = _without_references(parsed.base)
-    base: dict[str, Json] = {"kind": "base", **_overlaid(stated, service.known.base)}
-    version = look(base, "engine.version")
-    engine = {"name": service.engine, **as_mapping(base.get("engine"))}
-    if version is ABSENT and service.version:
-        engine = {"name": service.engine, "version": service.version, **as_mapping(base.get("engine"))}
-    base["engine"] = engine
-    files = dict(service.files)
-    notes = list(service.notes)
-    findings = [
-        finding if finding.path else replace(finding, path=service.where)
-        for finding in (*parsed.findings, *service.known.findings)
-    ]
-    _image(base, service)
-    _hardware(base, service)
-    _environment(base, service, notes)
-    sampling = {"kind": "sampling", **parsed.sampling, **service.known.sampling}
-    prompts: dict[str, Json] = {"kind": "prompts", **parsed.prompts, **service.known.prompts}
-    left_open = [*_version_open(service), *referring, *service.left_open, *service.known.left_open]
-    left_open += [
-        item for item in parsed.left_open if item.key != "base: engine.version" or not service.version
-    ]
-    for file in files:
-        prompts["chat_template"] = {"file": file}
-    left_open += _base_open(base) + _sampling_open(sampling)
-    trees = {"base": _ordered(base), "sampling": sampling, "prompts": prompts}
-    shown = name or _name(service.name)
-    return _Tiers(shown, trees, files, _distinct(left_open), tuple(findings), tuple(notes))
-
-
-def _parse(service: Service) -> Imported:
-    if not service.engine or not service.argv:
-        return Imported()
-    values = {key: value for key, value in service.environment.items() if not value.startswith("env:")}
-    return registry.load(service.engine).parse(service.argv, values)
-
-
-def _without_references(base: Mapping[str, Json]) -> tuple[dict[str, Json], list[Open]]:
-    """`base` without values that are still references to the platform's variables, and those as left open."""
-    stated: dict[str, Json] = {}
-    referring = []
-    for key, value in leaves(base):
-        if isinstance(value, str) and command.references(value):
-            why = f"the source writes `{value}`, which the platform fills in"
-            referring.append(Open(f"base: {key}", why, suggestion="the value itself"))
-        else:
-            put(stated, key, value)
-    return stated, referring
-
-
-def _unset(base: Mapping[str, Json], items: Iterable[Open], *, versioned: bool) -> list[Open]:
-    """What the launch leaves open and nothing else in the source sets."""
-    return [
-        item
-        for item in items
-        if look(base, item.key.removeprefix("base: ")) is ABSENT
-        and not (versioned and item.key == "base: engine.version")
-    ]
-
-
-def _overlaid(parsed: Mapping[str, Json], known: Mapping[str, Json]) -> dict[str, Json]:
-    """Both trees; where both speak, what the source says beside the launch (`known`) counts."""
-    merged = dict(parsed)
-    for key, value in known.items():
-        mine = merged.get(key)
-        merged[key] = _overlaid(mine, value) if isinstance(mine, dict) and isinstance(value, dict) else value
-    return merged
-
-
-def _image(base: dict[str, Json], service: Service) -> None:
-    if not service.image:
-        return
-    image: dict[str, Json] = {"ref": service.image}
-    if service.mounts:
-        image["mounts"] = [
-            {"source": m.source, "target": m.target, **({"read_only": True} if m.read_only else {})}
-            for m in service.mounts
-        ]
-    if service.installs:
-        image["install_at_start"] = list(service.installs)
-    base["image"] = image
-
-
-def _hardware(base: dict[str, Json], service: Service) -> None:
-    hardware: dict[str, Json] = {}
-    if service.hardware.device:
-        hardware["device"] = service.hardware.device
-    if service.hardware.gpu:
-        hardware["gpu"] = service.hardware.gpu
-    if service.hardware.count:
-        hardware["count"] = service.hardware.count
-    if hardware:
-        base["hardware"] = hardware
-
-
-def _environment(base: dict[str, Json], service: Service, notes: list[str]) -> None:
-    """Variables that shape the output or may: secrets as references, logging left out and named."""
-    taken = set(as_mapping(_look(base, "engine.options")))
-    kept: dict[str, Json] = {}
-    dropped = []
-    for name, value in service.environment.items():
-        kind = classify(name)
-        if kind == "noise" or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in taken:
-            dropped.append(name)
-        elif value.startswith("env:") or kind == "secret" or find_secrets(value):
-            kept[name] = f"env:{name}"
-        elif value:
-            kept[name] = value
-    declared = as_mapping(_look(base, "environment.variables"))
-    if kept or declared:
-        put(base, "environment.variables", {**kept, **declared})
-    if dropped:
-        notes.append(f"left out, since they shape no output: {', '.join(dropped)}")
-
-
-def _look(tree: Mapping[str, Json], key: str) -> Json | None:
-    value = look(tree, key)
-    return None if value is ABSENT else value
-
-
-def _base_open(base: dict[str, Json]) -> list[Open]:
-    """What every source must say for the base tier to be pinned."""
-    reference = str(look(base, "image.ref"))
-    wanted: tuple[tuple[bool, str, str, str], ...] = (
-        (look(base, "model.id") is ABSENT, "model.id", "the source names no model", "the hub id or the path"),
-        (
-            look(base, "model.revision") is ABSENT,
-            "model.revision",
-            "the default branch moves",
-            "the commit the hub shows, 40 hex digits",
-        ),
-        (
-            look(base, "model.tokenizer.revision") is ABSENT,
-            "model.tokenizer.revision",
-            "the tokenizer follows the default branch",
-            "the same commit",
-        ),
-        (
-            look(base, "model.weights.files") is ABSENT,
-            "model.weights.files",
-            "nothing says which bytes are meant",
-            "tierlock capture --weights FOLDER",
-        ),
-        (
-            look(base, "engine.version") is ABSENT,
-            "engine.version",
-            "nothing says which version runs",
-            "the version that the server reports",
-        ),
-        (
-            look(base, "image.ref") is not ABSENT and "@sha256:" not in reference,
-            "image.ref",
-            "the tag can be moved" if ":" in reference.rsplit("/", 1)[-1] else "no tag means `latest`",
-            "name@sha256:…, as `tierlock capture --image` prints it",
-        ),
-    )
-    return [Open(f"base: {key}", why, suggestion=fix) for missing, key, why, fix in wanted if missing]
-
-
-def _version_open(service: Service) -> list[Open]:
-    if not service.version:
-        return []
-    why = f"`{service.version}` is what the tag says; the image may hold another"
-    return [Open("base: engine.version", why, suggestion="compare with the running server: tierlock diff")]
-
-
-def _sampling_open(sampling: Mapping[str, Json]) -> list[Open]:
-    return [
-        Open(f"sampling: {key}", _FLOATING, suggestion="a value, or `inherit`")
-        for key in _WANTED_SAMPLING
-        if key not in sampling
-    ]
-
-
-def _with_generation(converted: list[_Tiers], sources: Mapping[str, bytes], name: str) -> list[_Tiers]:
+def _with_generation(converted: list[Tiers], sources: Mapping[str, bytes], name: str) -> list[Tiers]:
     """A generation config belongs to the one service beside it; alone it is a sampling tier."""
     for path, data in sources.items():
         tree = as_mapping(read_json(data, path).tree)
@@ -359,19 +157,21 @@ def _with_generation(converted: list[_Tiers], sources: Mapping[str, bytes], name
             converted = [replace(only, files=files, notes=(*only.notes, *notes))]
         else:
             sampling: dict[str, Json] = {"kind": "sampling", **read.sampling}
-            opened = _sampling_open(sampling) + [
+            opened = sampling_open(sampling) + [
                 Open(f"generation_config: {key}", "no key of the sampling tier says this")
                 for key in read.unknown
             ]
-            shown = name or _name(_stem(path).removesuffix("generation_config").rstrip("-_.") or "model")
+            shown = name or config_name(
+                _stem(path).removesuffix("generation_config").rstrip("-_.") or "model"
+            )
             converted = [
                 *converted,
-                _Tiers(shown, {"sampling": sampling}, {}, tuple(opened), (), tuple(notes)),
+                Tiers(shown, {"sampling": sampling}, {}, tuple(opened), (), tuple(notes)),
             ]
     return converted
 
 
-def _files(converted: list[_Tiers]) -> tuple[dict[str, bytes], set[str]]:
+def _files(converted: list[Tiers]) -> tuple[dict[str, bytes], set[str]]:
     """The files by repository path; services of one name get a number."""
     files: dict[str, bytes] = {}
     services: dict[str, Json] = {}
@@ -393,7 +193,7 @@ def _files(converted: list[_Tiers]) -> tuple[dict[str, bytes], set[str]]:
     return files, names
 
 
-def _open_value(tiers: _Tiers, item: Open, *, alone: bool) -> EffectiveValue:
+def _open_value(tiers: Tiers, item: Open, *, alone: bool) -> EffectiveValue:
     return EffectiveValue(
         key=item.key if alone else f"{tiers.name} {item.key}",
         value=Unknown(item.reason),
@@ -403,27 +203,5 @@ def _open_value(tiers: _Tiers, item: Open, *, alone: bool) -> EffectiveValue:
     )
 
 
-_ORDER: Final = ("kind", "model", "precision", "engine", "image", "hardware", "environment")
-
-
-def _ordered(base: dict[str, Json]) -> dict[str, Json]:
-    return {key: base[key] for key in sorted(base, key=lambda k: _ORDER.index(k) if k in _ORDER else 99)}
-
-
-def _distinct(items: list[Open]) -> tuple[Open, ...]:
-    """One entry per key, the first and most specific reason, output-affecting ones only."""
-    found: dict[str, Open] = {}
-    for item in items:
-        if item.effect is Effect.OUTPUT:
-            found.setdefault(item.key, item)
-    return tuple(found.values())
-
-
 def _stem(path: str) -> str:
     return path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-
-
-def _name(text: str) -> str:
-    """`text` as the name of a config: lower case, digits, `.`, `-` and `_`."""
-    name = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")
-    return name[:60].rstrip("-._") or "service"

@@ -107,7 +107,8 @@ def test_the_result_is_judged_by_check_with_findings_on_what_is_open() -> None:
         ("run.txt", "text-generation-launcher --model-id a/b --quantize awq --dtype float16\n", "tgi", "a/b"),
         (
             "values.yaml",
-            "servingEngineSpec:\n  modelSpec:\n  - name: m\n    repository: vllm/vllm-openai\n    tag: v0.8.4\n"
+            "servingEngineSpec:\n  modelSpec:\n  - name: m\n"
+            "    repository: vllm/vllm-openai\n    tag: v0.8.4\n"
             "    modelURL: a/b\n    vllmConfig: {maxModelLen: 4096, enablePrefixCaching: true}\n",
             "vllm",
             "a/b",
