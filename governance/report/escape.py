@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from governance.values import ABSENT, Json, Unknown, Value
 
@@ -35,15 +36,18 @@ def _escape(point: int) -> str:
     return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
 
 
-_ESCAPES = {point: _NAMED.get(chr(point), _escape(point)) for point in _HIDDEN}
-_ESCAPES |= {point: _escape(point) for point in range(0xD800, 0xE000)}
+@cache
+def _escapes() -> dict[int, str]:
+    """Built when first needed: most reports are ASCII."""
+    points = (*_HIDDEN, *range(0xD800, 0xE000))
+    return {point: _NAMED.get(chr(point), _escape(point)) for point in points}
 
 
 def plain(text: str) -> str:
     """`text` on one line, with every character that does not show itself written as an escape."""
     if text.isascii() and text.isprintable():
         return text
-    return text.translate(_ESCAPES)
+    return text.translate(_escapes())
 
 
 def cells(text: str) -> int:

@@ -295,3 +295,93 @@ class TestImport:
         ran = bare.run("import", "no.yaml")
         assert ran.code == 3
         assert "no.yaml" in ran.err
+
+
+class TestCapture:
+    def test_a_host_is_recorded_and_equals_itself(self, bare: Tierlock) -> None:
+        ran = bare.run("capture", "-o", "host.json")
+        assert ran.code == 0, ran
+        assert json.loads((bare.folder / "host.json").read_text())
+        assert bare.run("diff", "host.json", "host.json", "--exit-code").code in {0, 3}
+
+    def test_weights_are_hashed_and_compared_with_what_the_service_declares(self, tierlock: Tierlock) -> None:
+        tierlock.write("models/SmolLM2-135M-Instruct.Q4_1.gguf", b"not the file that was declared")
+        ran = tierlock.run("capture", "--service", "summarizer", "--weights", "models", "--format", "json")
+        assert ran.code == 1
+        assert [finding for finding in ran.json["findings"] if finding["severity"] == "error"]
+
+    def test_a_list_of_packages_stands_for_an_environment(self, bare: Tierlock) -> None:
+        bare.write("requirements.txt", "vllm==0.8.2\ntorch==2.6.0+cu124\n")
+        layers = bare.run("capture", "--freeze", "requirements.txt", "--format", "json").json["layers"]
+        assert [layer["name"] for layer in layers] == ["packages"]
+
+    @pytest.mark.parametrize(
+        ("args", "code", "words"),
+        [
+            (("--freeze", "no.txt"), 3, "no.txt"),
+            (("--weights", "no-folder"), 3, "no-folder"),
+            (("--freeze", "a.txt", "--python", "b"), 2, "--freeze"),
+            (("--mount", "models"), 2, "TARGET=PATH"),
+            (("--service", "nobody"), 2, "nobody"),
+        ],
+    )
+    def test_what_is_named_and_not_there_is_said(
+        self, tierlock: Tierlock, args: tuple[str, ...], code: int, words: str
+    ) -> None:
+        ran = tierlock.run("capture", *args)
+        assert ran.code == code, ran
+        assert words in ran.err
+
+    def test_no_value_of_a_secret_is_recorded(self, bare: Tierlock) -> None:
+        ran = bare.spawn(
+            "capture", "-o", "host.json", env={"HF_TOKEN": "hf_abcdefghijklmnopqrstuvwxyz0123456789"}
+        )
+        assert ran.code == 0, ran
+        assert "hf_abcdef" not in (bare.folder / "host.json").read_text() + ran.out + ran.err
+
+    def test_a_capture_adds_its_layers_to_a_fingerprint(self, tierlock: Tierlock) -> None:
+        tierlock.run("capture", "-o", "host.json")
+        report = tierlock.run("fingerprint", "summarizer", "--capture", "host.json", "--format", "json").json
+        assert {"packages", "platform"} <= {layer["name"] for layer in report["layers"]}
+
+
+class TestDiff:
+    def test_without_names_the_work_tree_is_compared_with_head(self, committed: Tierlock) -> None:
+        assert committed.run("diff", "--exit-code").code == 0
+        committed.change(SAMPLING, "temperature: 0.1", "temperature: 0.2")
+        ran = committed.run("diff")
+        assert ran.code == 0
+        assert "0.1 → 0.2" in ran.out
+        assert committed.run("diff", "--exit-code").code == 1
+
+    def test_layout_is_told_as_the_same_meaning(self, committed: Tierlock) -> None:
+        committed.change(SAMPLING, "temperature: 0.1", "temperature: 0.10   # as before")
+        ran = committed.run("diff", "--exit-code")
+        assert ran.code == 0
+        assert "same meaning" in ran.out
+
+    def test_the_words_of_a_prompt_are_shown_to_who_asks(self, committed: Tierlock) -> None:
+        committed.change("configs/prompts/summarize/system.md", "three", "four")
+        for form in ("text", "json", "markdown", "github", "sarif", "junit"):
+            assert "sentences" not in committed.run("diff", "--format", form).out
+        assert "four" in committed.run("diff", "--show-content").out
+
+    def test_two_files_need_no_repository(self, bare: Tierlock) -> None:
+        bare.write("a.yaml", "kind: sampling\ntemperature: 1\n")
+        bare.write("b.yaml", "kind: sampling\ntemperature: 1.0\n")
+        assert bare.run("diff", "a.yaml", "b.yaml", "--exit-code").code == 0
+
+    @pytest.mark.parametrize(
+        ("sides", "words"), [(("HEAD", "nothing"), "nothing"), (("summarizer@nope", "HEAD"), "nope")]
+    )
+    def test_a_side_that_means_nothing_is_said(
+        self, committed: Tierlock, sides: tuple[str, str], words: str
+    ) -> None:
+        ran = committed.run("diff", *sides)
+        assert ran.code in {2, 3}
+        assert words in ran.err
+
+    def test_a_server_that_does_not_answer_is_undecided(self, tierlock: Tierlock) -> None:
+        ran = tierlock.run("diff", "summarizer", "http://127.0.0.1:9")
+        assert ran.code == 3
+        assert "127.0.0.1:9" in ran.err + ran.out

@@ -1,4 +1,4 @@
-"""The hook under real git and real pre-commit: it judges what is committed and never passes by not looking."""
+"""The hook under real git and pre-commit: it judges what is committed and never passes by not looking."""
 
 from __future__ import annotations
 
