@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -20,12 +20,15 @@ from urllib.parse import urlsplit
 
 from governance.adapters.processes import Program, behind_port, is_local
 from governance.engines import registry, tables
-from governance.engines.keys import look, put
+from governance.engines.keys import put
 from governance.engines.model import FROM_CONFIG, REQUEST_DEFAULT, Engine, Observed
 from governance.errors import Unreachable
-from governance.values import ABSENT, Json, Unknown, Value
+from governance.values import Json, Unknown, Value
+from governance.verdict import EffectiveValue
 
-FROM_PROCESS: Final = "process"
+FROM_FLAGS: Final = "command line of the server process"
+FROM_VARIABLES: Final = "environment of the server process"
+NOT_SET: Final = "not set by the server process"
 # Paths that tell engines apart, in the order they are asked.
 PROBES: Final = (
     "/v1/models",
@@ -260,21 +263,30 @@ def _from_process(
         return {}
     hidden = isinstance(process.environment, Unknown)
     environment = {} if isinstance(process.environment, Unknown) else process.environment
-    said = engine.parse(launch, environment).base
-    tree: dict[str, Json] = {**said}
-    put(tree, "engine.version", version)
+    by_flags = _values_of(engine, version, launch, {})
     found: dict[str, Observed] = {}
-    unseen = Unknown("the process does not show the model's files")
-    drawn = {f"sampling.{key}": value for key, value in engine.sampling_defaults(tree, unseen).items()}
-    for key, value in {**engine.engine_values(tree), **drawn}.items():
+    for key, value in _values_of(engine, version, launch, environment).items():
         if isinstance(value.value, Unknown) or value.provenance.startswith(REQUEST_DEFAULT):
             continue
-        declared = look(said, key) is not ABSENT or value.provenance == FROM_CONFIG
-        if hidden and not declared:
+        if hidden and value.provenance != FROM_CONFIG:
             continue  # a variable we may not read could have set it
-        where = "command line or environment" if declared else f"nothing set there: {value.provenance}"
-        found[key] = Observed(value.value, f"{FROM_PROCESS} {process.pid}, {where}")
+        by_flag = key in by_flags and by_flags[key].provenance == FROM_CONFIG
+        source = (
+            FROM_FLAGS if said and by_flag else FROM_VARIABLES if said else f"{value.provenance}, {NOT_SET}"
+        )
+        found[key] = Observed(value.value, source)
     return found
+
+
+def _values_of(
+    engine: Engine, version: str, launch: Sequence[str], environment: Mapping[str, str]
+) -> dict[str, EffectiveValue]:
+    """The engine values and sampling defaults of a launch, by key; what files decide is unknown."""
+    tree: dict[str, Json] = {**engine.parse(launch, environment).base}
+    put(tree, "engine.version", version)
+    unseen = Unknown("the process does not show the model's files")
+    drawn = {f"sampling.{key}": value for key, value in engine.sampling_defaults(tree, unseen).items()}
+    return {**engine.engine_values(tree), **drawn}
 
 
 def _launch_of(engine: Engine, process: Program | None) -> tuple[str, ...] | None:

@@ -74,7 +74,7 @@ def test_a_quantised_cache_is_named_with_where_it_was_seen(start_llama: Start) -
     assert (change.layer, change.key) == ("effective", "precision.kv_cache.dtype")
     assert (change.before, change.after) == ("f16", "q4_0")
     assert change.before_from == "config"
-    assert change.after_from.startswith("process ")
+    assert change.after_from == "command line of the server process"
     assert change.risk.value == "output"
     assert effective_tree(found.values) != effective_tree(resolve(BASE, SAMPLING, METADATA))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from governance.adapters.processes import Program
-from governance.engines.observe import PROBES, detect, observe
+from governance.engines.observe import FROM_FLAGS, FROM_VARIABLES, NOT_SET, PROBES, detect, observe
 from governance.engines.registry import ENGINES
 from governance.errors import Unreachable
 from governance.values import Json, Unknown
@@ -97,11 +97,21 @@ def test_http_wins_over_the_process_and_the_process_adds_what_http_does_not_show
     found = observe("llama.cpp", "b10434", "http://x", http=Answers(LLAMA), process=seen)  # type: ignore[arg-type]
     length, cache = found.values["engine.options.max_model_len"], found.values["precision.kv_cache.dtype"]
     assert (length.value, length.source) == (1024, "GET /props default_generation_settings.n_ctx")
-    assert (cache.value, cache.source) == ("q4_0", "process 7, command line or environment")
+    assert (cache.value, cache.source) == ("q4_0", FROM_FLAGS)
     default = found.values["engine.options.repack"]
     assert default.value is True
-    assert "nothing set there" in default.source
+    assert default.source == f"engine default (llama.cpp b10434), {NOT_SET}"
     assert found.started_at == 1000.0
+
+
+def test_a_value_says_whether_a_flag_or_a_variable_set_it() -> None:
+    seen = process(
+        "llama-server", "-ctk", "q4_0", environment={"LLAMA_ARG_UBATCH": "64", "LLAMA_ARG_THREADS": "2"}
+    )
+    found = observe("llama.cpp", "b10434", "http://x", http=Answers(LLAMA), process=seen)  # type: ignore[arg-type]
+    assert found.values["engine.options.micro_batch_size"].source == FROM_VARIABLES
+    assert found.values["engine.options.threads"].source == FROM_VARIABLES
+    assert found.values["precision.kv_cache.dtype"].source == FROM_FLAGS
 
 
 def test_a_variable_that_may_not_be_read_makes_defaults_unknown_and_flags_stay_known() -> None:
