@@ -2,7 +2,7 @@
 
 - A file is written whole or not at all. A closed pipe ends the writing, not the verdict.
 - Colour only on a terminal, never with `NO_COLOR`, always with `--colour always`.
-- What is shown of prompts and answers is decided by `hidden` before any renderer sees the report.
+- What is kept back (secrets, prompts, answers) is taken out before any renderer sees the report.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from governance.verdict import Report
 
 if TYPE_CHECKING:
-    from governance.report.text import Style
+    from governance.report.style import Style
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Finished:
 
 def deliver(finished: Finished) -> None:
     """Write the files that were asked for, then the report on standard output."""
-    from governance.report.content import hidden
+    from governance.report.content import hidden, without_secrets
 
-    report, output = finished.report, finished.output
+    report, output = without_secrets(finished.report), finished.output
     if not output.show_content:
         report = hidden(report)
     for name, path in output.files:
@@ -65,7 +65,7 @@ def rendered(report: Report, name: str) -> str:
 
 def style(output: Output) -> Style:
     """Colour and width of the text on this standard output."""
-    from governance.report.text import Style
+    from governance.report.style import Style
 
     return Style(colour=_coloured(output.colour), width=_width(), exempted=output.exempted, full=output.full)
 

@@ -1,4 +1,6 @@
-"""What of a report is content: text of prompts and answers, shown only when somebody asks.
+"""What of a report is kept back: secrets always, text of prompts and answers until somebody asks.
+
+- No format and no option shows a secret: what looks like one is replaced in every value, text and sentence.
 
 - A finding in a file of the prompts tier loses its excerpt, unless the excerpt is only a key and a short
   structured value; position, message and hint stay.
@@ -7,9 +9,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import cast
 
-from governance.values import Value
+from governance.values import Json, Value
 from governance.verdict import Change, Finding, Report
 
 _PROMPTS = "configs/prompts/"
@@ -26,6 +30,38 @@ _TEXT_KEYS = (
 )
 _TEXT_LAYERS = ("prompts", "file")
 _SHORT = 40
+
+
+def without_secrets(report: Report) -> Report:
+    """`report` with whatever looks like a secret replaced. `check` has cleaned its findings itself."""
+    if not (report.changes or report.values or report.notes):
+        return report
+    from governance.tiers.secrets import redact
+
+    return replace(
+        report,
+        changes=tuple(_redacted_change(change, redact) for change in report.changes),
+        values=tuple(
+            replace(value, value=_redacted(value.value, redact), source=_redacted(value.source, redact))
+            for value in report.values
+        ),
+        notes=tuple(redact(note) for note in report.notes),
+    )
+
+
+def _redacted_change(change: Change, redact: Callable[[str], str]) -> Change:
+    before, after = _redacted(change.before, redact), _redacted(change.after, redact)
+    return replace(change, before=before, after=after, text=tuple(redact(line) for line in change.text))
+
+
+def _redacted(value: Value, redact: Callable[[str], str]) -> Value:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {key: cast("Json", _redacted(item, redact)) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [cast("Json", _redacted(item, redact)) for item in value]
+    return value
 
 
 def hidden(report: Report) -> Report:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from governance.report.content import hidden
-from governance.verdict import Change, Finding, Report
+from governance.report.content import hidden, without_secrets
+from governance.verdict import Change, EffectiveValue, Finding, Report
 
 WORDS = "You are a doctor. Never tell the patient."
 
@@ -50,3 +50,19 @@ def test_a_text_that_is_left_out_is_counted_and_the_way_to_see_it_named() -> Non
 def test_a_compared_file_may_be_a_prompt() -> None:
     change = Change("file", "system.md", "sha256:" + "a" * 64, "sha256:" + "b" * 64, text=(f"- {WORDS}",))
     assert hidden(Report("diff", changes=(change,))).changes[0].text == ()
+
+
+def test_no_secret_is_shown_even_to_who_asks_for_content() -> None:
+    secret = "hf_" + "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3b"
+    report = Report(
+        "diff",
+        changes=(Change("base", "environment", {"TOKEN": secret}, [secret], text=(f"+ {secret}",)),),
+        values=(EffectiveValue("engine.extra.key", secret, secret),),
+        notes=(f"was {secret}",),
+    )
+    assert secret not in repr(without_secrets(report))
+
+
+def test_what_is_no_secret_stays_as_it_is() -> None:
+    change = Change("sampling", "stop", ["</s>", 1, 1.0, None, True], {"a": "b"}, text=("+ plain",))
+    assert without_secrets(Report("diff", changes=(change,), notes=("n",))).changes == (change,)
