@@ -270,12 +270,15 @@ def _from_process(
             continue
         if hidden and value.provenance != FROM_CONFIG:
             continue  # a variable we may not read could have set it
-        by_flag = key in by_flags and by_flags[key].provenance == FROM_CONFIG
-        source = (
-            FROM_FLAGS if said and by_flag else FROM_VARIABLES if said else f"{value.provenance}, {NOT_SET}"
-        )
-        found[key] = Observed(value.value, source)
+        found[key] = Observed(value.value, _source(key, value, by_flags))
     return found
+
+
+def _source(key: str, value: EffectiveValue, by_flags: Mapping[str, EffectiveValue]) -> str:
+    if value.provenance != FROM_CONFIG:
+        return f"{value.provenance}, {NOT_SET}"
+    flag = by_flags.get(key)
+    return FROM_FLAGS if flag is not None and flag.provenance == FROM_CONFIG else FROM_VARIABLES
 
 
 def _values_of(
