@@ -1,7 +1,8 @@
 """Feed the readers with generated input and hold them to their promises.
 
 Promises: never an exception; a tree or a blocking finding, never both, never neither; what the fast path
-accepts, the exact path and ruamel's own YAML 1.2 loader read as the same tree; what is made visible reads back.
+accepts, the exact path and ruamel's own YAML 1.2 loader read as the same tree; what was made visible reads
+back as it was.
 
 Each input is made from the seed and its number alone, so `--seed S --only N` repeats one.
 Exit 0 when every promise held, 1 with the first failures otherwise.
@@ -28,27 +29,28 @@ PIECES = (
     "a", "key", "temperature", "n", "no", "Off", "y", "null", "~", "true", "1", "0", "-1", "1.0",
     "-0.0", ".5", "1e-5", "1E1", "0192117", "010", "0o10", "0x1F", "0b1", "1_000", "12:30",
     "2024-01-02", ".inf", ".nan", "=", "<<", "+5", "12fd25f7", "0.8.2", "1.0rc1", "b10434",
-    "http://127.0.0.1:8080/v1", "<|im_end|>", "/a/b", "${A}", "$A", "US$5", "{{ x }}", '"q"', "'it''s'",
-    '"\\n"', '"\\u200b"', '"\\ud83d"', '"a\\', "'", '"', "text with words", "a: b", "a #b", "a#b", "#c",
-    "é", "文字", "\u200b", "\u202e", "\u00a0", "\ufeff", "👩‍👧", "\t", "\x00", "\x85", "\u2028", "\r",
-    "&a", "*a", "!t", "!!int", "%", "@", "`", "?", "-", ":", ",", "[", "]", "{", "}", "|", ">", "|-",
-    ">+", "|2", "---", "...", "x", "9", "1", "1e400", "[a, b]", "{a: b}", "{a: 1, b: [c]}",
-    "[1, 2.5, ]", "[[a], {b: c}]", "{a:1}", "[a: b]",
+    "http://127.0.0.1:8080/v1", "<|im_end|>", "/a/b", "${A}", "$A", "US$5", "{{ x }}", '"q"',
+    "'it''s'", '"\\n"', '"\\u200b"', '"\\ud83d"', '"a\\', "'", '"', "text with words", "a: b",
+    "a #b", "a#b", "#c", "é", "文字", "\u200b", "\u202e", "\u00a0", "\ufeff", "👩‍👧", "\t", "\x00",
+    "\x85", "\u2028", "\r", "&a", "*a", "!t", "!!int", "%", "@", "`", "?", "-", ":", ",", "[",
+    "]", "{", "}", "|", ">", "|-", ">+", "|2", "---", "...", "x", "9", "1", "1e400", "[a, b]",
+    "{a: b}", "{a: 1, b: [c]}", "[1, 2.5, ]", "[[a], {b: c}]", "{a:1}", "[a: b]",
 )  # fmt: skip
 SOUND = (
-    "a", "key", "temperature", "true", "False", "null", "1", "0", "-1", "-0", "1.0", "-0.0", "0.25", "12fd25f7",
-    "0.8.2", "1.0rc1", "http://127.0.0.1:8080/v1", "<|im_end|>", "/a/b", "US$5", '"q"', "'it''s'", '"\\n"', '"é\\t\\\\"',
-    "text with words", "a#b", "文字", "[a, b]", "[]", "{}", "{a: b}", "{a: 1, b: [c]}", "[1, 2.5]", "[[a], {b: c}]",
-    '{"a": "b, c", d: "]"}', "[ a , 'b c' ]", "{a: x y z, b: http://h/p}", "env:NAME", "a, b", "x-y_z.1", ">=550,<570",
+    "a", "key", "temperature", "true", "False", "null", "1", "0", "-1", "-0", "1.0", "-0.0",
+    "0.25", "12fd25f7", "0.8.2", "1.0rc1", "http://127.0.0.1:8080/v1", "<|im_end|>", "/a/b",
+    "US$5", '"q"', "'it''s'", '"\\n"', '"é\\t\\\\"', "text with words", "a#b", "文字", "[a, b]",
+    "[]", "{}", "{a: b}", "{a: 1, b: [c]}", "[1, 2.5]", "[[a], {b: c}]", '{"a": "b, c", d: "]"}',
+    "[ a , 'b c' ]", "{a: x y z, b: http://h/p}", "env:NAME", "a, b", "x-y_z.1", ">=550,<570",
 )  # fmt: skip
 LINES = (
-    "key: value", "other: 1", "list:", "- item", "  - item", "nested:", "  inner: x", "    deep: 1",
-    "text: |", "text: |-", "text: >", "text: >+", "text: |2", "  some text", "    more text", "", "  ",
-    "# comment", "  # comment", "- a: 1", "  b: 2", "- - x", "? q", ": r", "---", "...", "key: [a, b]",
-    "map: {a: 1}", '"123": 2', "'k': v", "  key: 1", "a:", "- |", "- >-", "- key: |", "   odd",
-    "multi: one", "  two", "\tx: 1", "x:\t1", "x: 'a", "y'", "x: [a,", "b]", "- {a: 1}", "- [1, 2]",
-    "-", "- # c", "key:  # c", "k: v # c", "k: |  # c", "a.b/c: 1", "a b: 1", "a : 1", "k:v", "k: v: w",
-    "k: v:",
+    "key: value", "other: 1", "list:", "- item", "  - item", "nested:", "  inner: x",
+    "    deep: 1", "text: |", "text: |-", "text: >", "text: >+", "text: |2", "  some text",
+    "    more text", "", "  ", "# comment", "  # comment", "- a: 1", "  b: 2", "- - x", "? q",
+    ": r", "---", "...", "key: [a, b]", "map: {a: 1}", '"123": 2', "'k': v", "  key: 1", "a:",
+    "- |", "- >-", "- key: |", "   odd", "multi: one", "  two", "\tx: 1", "x:\t1", "x: 'a", "y'",
+    "x: [a,", "b]", "- {a: 1}", "- [1, 2]", "-", "- # c", "key:  # c", "k: v # c", "k: |  # c",
+    "a.b/c: 1", "a b: 1", "a : 1", "k:v", "k: v: w", "k: v:",
 )  # fmt: skip
 
 

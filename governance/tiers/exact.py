@@ -265,9 +265,11 @@ class Composer:
             )
 
     def check_interpolation(self, text: str, place: Place) -> None:
-        """Values come from the file, not from the environment."""
+        """Values come from the file, not from the environment; an escaped `\\x24{` is meant as it stands."""
         if place.style in {"|", ">"} or "$" not in text:
             return
+        if place.style == '"':
+            text = self.text[place.start : place.end]
         found = _BRACED.search(text) or (None if place.style else _WHOLLY.fullmatch(text))
         if found:
             name = token(found[0])
@@ -275,7 +277,7 @@ class Composer:
                 "TL010",
                 f"`{name}` would be filled in from the environment of whoever reads the file",
                 place,
-                "write the value; if the characters are meant, use a block scalar (`|-`) or a text file",
+                "write the value; if the characters are meant, use a block scalar (`|-`) or write `\\x24{`",
             )
 
     def check_ending(self, place: Place) -> None:

@@ -87,7 +87,7 @@ CODES: Final[dict[str, CodeDoc]] = {
         "The value would depend on the machine that reads the file; unset, it becomes an empty string that "
         "passes as a value.",
         "Write the value. Secrets are written `env:NAME`. If the characters themselves are meant, use a "
-        "block scalar (`|-`) or a text file.",
+        "block scalar (`|-`), a text file, or the escape `\\x24{` in double quotes.",
     ),
     "TL011": CodeDoc(
         "key-not-text",

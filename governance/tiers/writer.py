@@ -79,8 +79,8 @@ def scalar(value: Json) -> str:
 
 
 def _quoted(value: str) -> str:
-    """`value` in double quotes; characters a person cannot see are written as escapes."""
-    text = json.dumps(value, ensure_ascii=False)
+    """`value` in double quotes; what cannot be seen, or would be interpolated, is written as an escape."""
+    text = json.dumps(value, ensure_ascii=False).replace("${", "\\x24{")
     return text if text.isprintable() else "".join(map(_shown, text))
 
 
