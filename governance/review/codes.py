@@ -16,7 +16,7 @@ CODES: Final[dict[str, CodeDoc]] = {
         "A config, a binding or the policy changes without the approvals that the policy at the base "
         "revision asks for.",
         "It shapes every answer from the moment it lands, and nobody but its author has looked at it.",
-        "Ask one of the people named for `tierlock review approve`, and commit what it writes with the change.",
+        "Ask one of the people named for `tierlock review approve`, and commit what it writes.",
     ),
     "TL502": CodeDoc(
         "approval-refused",
@@ -39,7 +39,7 @@ CODES: Final[dict[str, CodeDoc]] = {
     "TL505": CodeDoc(
         "protected-ref-deleted",
         "A push deletes a protected branch.",
-        "Its history and its approvals would be gone, and the next push would have nothing to be compared with.",
+        "Its history and its approvals would be gone, and the next push could be compared with nothing.",
         "Keep the branch, or take it out of `review.protected` first.",
     ),
     "TL506": CodeDoc(
@@ -52,8 +52,8 @@ CODES: Final[dict[str, CodeDoc]] = {
     "TL507": CodeDoc(
         "author-unknown",
         "The change has an author whose address belongs to nobody in the policy.",
-        "If that is one of the people who approve, under another address, the rule that nobody approves their "
-        "own change cannot see it.",
+        "If that is one of the people who approve, under another address, the rule that nobody approves "
+        "their own change cannot see it.",
         "Add the address to `emails` of the person; for a stranger nothing is to be done.",
     ),
     "TL508": CodeDoc(

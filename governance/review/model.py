@@ -47,7 +47,7 @@ class Subject:
 
     @property
     def short(self) -> str:
-        """The pair as people read it: `8c1f0a22e9d4 → 41d7be90aa13`; `nothing` for a side that is not there."""
+        """The pair as people read it: `8c1f0a22e9d4 → 41d7be90aa13`; `nothing` where it is not there."""
         return " → ".join(NOT_THERE if side is None else side[:12] for side in (self.before, self.after))
 
     @property
@@ -104,7 +104,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Authors:
-    """Who made a change: `people` by their names in the policy, `unknown` by the addresses nobody in it has."""
+    """Who made a change: `people` of the policy by name, `unknown` by addresses nobody in it has."""
 
     people: frozenset[str] = frozenset()
     unknown: frozenset[str] = frozenset()
