@@ -55,7 +55,7 @@ def _whole(value: Json) -> Json:
 
 SAME: Final = Codec(_same, _same)
 INVERTED: Final = Codec(_inverted, lambda v: (not v) if isinstance(v, bool) else v)
-OFF_ONLY: Final = Codec(_off_only, lambda v: False if v is True else v)
+OFF_ONLY: Final = Codec(_off_only, lambda v: False if v is True else None)
 NAMES: Final = Codec(_listed, _one_or_many)
 INTEGERS: Final = Codec(_listed, lambda v: [_whole(item) for item in v] if isinstance(v, list) else v)
 UNLESS_AUTO: Final = Codec(lambda v: None if v == "auto" else v, _same)

@@ -23,6 +23,8 @@ from governance.verdict import EffectiveValue
 Decider: TypeAlias = Literal["gpu", "model", "start"]
 # Option name -> who decides it when nobody says, and the reason in one line.
 Derived: TypeAlias = Mapping[str, tuple[Decider, str]]
+# Options the engine decides at start although its parser names a plain default.
+OVERRULED: Final = frozenset({"disable_custom_all_reduce"})
 _FROM: Final[dict[str, str]] = {"gpu": FROM_GPU, "model": FROM_MODEL}
 
 
@@ -84,7 +86,7 @@ def _value(
     default = option.default
     if isinstance(default, Unknown):
         return EffectiveValue(binding.key, default, said, from_unknown(default.reason))
-    if decided and (isinstance(default, Absent) or _undecided(default) or said == "auto"):
+    if decided and (_undecided(default) or said == "auto" or option.name in OVERRULED):
         who, reason = decided
         where = _FROM.get(who) or from_unknown(reason)
         return EffectiveValue(binding.key, Unknown(reason), said, where, note=reason)
@@ -94,5 +96,5 @@ def _value(
     return EffectiveValue(binding.key, value, said, from_engine_default(table.engine, table.version))
 
 
-def _undecided(default: Json) -> bool:
-    return default is None or default in ("auto", "")
+def _undecided(default: Json | Absent) -> bool:
+    return default is None or default is ABSENT or default in ("auto", "")

@@ -226,6 +226,7 @@ DERIVED: Final[Derived] = {
     "mm_attention_backend": ("gpu", "decided by the GPU"),
     "cuda_graph_bs": ("gpu", "derived from the GPU's memory"),
     "cuda_graph_bs_decode": ("gpu", "derived from the GPU's memory"),
+    "disable_custom_all_reduce": ("gpu", "the engine switches it off where the GPUs are not linked for it"),
     "random_seed": ("start", "drawn anew at every start"),
     "load_format": ("model", "`auto` takes what the repository holds"),
     "model_impl": ("model", "`auto` takes SGLang's own code where it has the architecture"),

@@ -140,6 +140,15 @@ LABELS: Final[dict[str, str]] = {
     _O + "swap_space_gib": "swap_space",
     _O + "cpu_offload_gib": "cpu_offload_gb",
 }
+CACHE: Final = "precision.kv_cache.dtype"
+# What the configuration does not show, for the workers decide it.
+LATER: Final = frozenset(
+    {
+        _O + "attention", _O + "gemm_backend", _O + "moe_backend", _O + "load_format",
+        "model.tokenizer.mode",
+    }
+)  # fmt: skip
+HIDDEN: Final = Unknown("the workers decide it and the server does not show it")
 INVARIANT: Final = _O + "batch_invariant"
 ALWAYS: Final = frozenset(
     {*LABELS, "engine.version", "model.id", _O + "max_model_len", _O + "served_model_name"}
@@ -182,11 +191,15 @@ def cache_labels(answer: object) -> dict[str, Observed]:
     if not isinstance(answer, str):
         return {}
     shown = labels(answer, METRIC)
-    return {
+    found = {
         key: Observed(from_python(shown[label]), f"GET /metrics {METRIC} {label}")
         for key, label in LABELS.items()
         if label in shown
     }
+    if shown.get("cache_dtype") == "auto":
+        reason = Unknown("`auto` is the model's format, which /metrics does not show")
+        found[CACHE] = Observed(reason, f"GET /metrics {METRIC} cache_dtype")
+    return found
 
 
 def server_info(answer: object) -> dict[str, Observed]:
@@ -199,13 +212,28 @@ def server_info(answer: object) -> dict[str, Observed]:
         for path in paths:
             value = at(config, path)
             if value is not ABSENT:
-                found[key] = Observed(convert(value), f"GET /server_info vllm_config.{path}")
+                where = f"GET /server_info vllm_config.{path}"
+                found[key] = Observed(HIDDEN if _hidden(key, value) else convert(value), where)
                 break
     invariant = at(answer, "vllm_env.VLLM_BATCH_INVARIANT")
     if invariant is not ABSENT:
         found[INVARIANT] = Observed(bool(invariant), "GET /server_info vllm_env.VLLM_BATCH_INVARIANT")
+    found.update(_cache_dtype(config))
     found.update(_rope(config))
     return found
+
+
+def _hidden(key: str, value: Json) -> bool:
+    """Whether the configuration still says `auto`, or nothing, of what the workers decide for themselves."""
+    return key in LATER and value in ("auto", None)
+
+
+def _cache_dtype(config: Mapping[str, Json]) -> Iterator[tuple[str, Observed]]:
+    """`auto` that is still there after the start is the model's format: another one was written over it."""
+    cache, model = at(config, "cache_config.cache_dtype"), at(config, "model_config.dtype")
+    if cache == "auto" and isinstance(model, str):
+        where = "GET /server_info vllm_config.cache_config.cache_dtype auto, model_config.dtype"
+        yield CACHE, Observed(dtype_name(model), where)
 
 
 def _rope(config: Mapping[str, Json]) -> Iterator[tuple[str, Observed]]:

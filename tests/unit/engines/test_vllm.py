@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -363,7 +365,7 @@ def test_a_server_in_development_mode_shows_what_it_resolved() -> None:
 def test_a_server_in_production_shows_its_cache_in_the_metrics() -> None:
     models = {"data": [{"id": "m", "root": "/weights", "max_model_len": 2048}]}
     found = answers({"/metrics": METRICS, "/v1/models": models})
-    assert found["precision.kv_cache.dtype"] == ("auto", "GET /metrics vllm:cache_config_info cache_dtype")
+    assert isinstance(found["precision.kv_cache.dtype"][0], Unknown)
     assert found["engine.options.prefix_caching"][0] is True
     assert found["engine.options.gpu_memory_utilization"][0] == 0.4
     assert found["engine.options.cache_blocks"][0] is None
@@ -373,6 +375,40 @@ def test_a_server_in_production_shows_its_cache_in_the_metrics() -> None:
 
 def test_a_server_that_does_not_answer_shows_nothing() -> None:
     assert answers({}) == {}
+
+
+def recorded(name: str) -> Any:
+    text = (Path(__file__).parent / "recorded" / "vllm-0.32.0-cpu" / name).read_text("utf-8")
+    return json.loads(text) if name.endswith(".json") else text
+
+
+def test_a_recorded_server_shows_what_it_was_told() -> None:
+    """Recorded from a real vLLM 0.32.0 on CPU, started with the command below."""
+    command = (
+        "vllm serve .cache/smollm2-safetensors --served-model-name m --max-model-len 2048 --enforce-eager "
+        "--max-num-seqs 8 --gpu-memory-utilization 0.3 --dtype bfloat16 --seed 7 --generation-config vllm "
+        "--override-generation-config '{\"repetition_penalty\":1.1}'"
+    )
+    documents = {
+        "/server_info?config_format=json": recorded("server_info.json"),
+        "/metrics": recorded("metrics.txt"),
+        "/v1/models": recorded("models.json"),
+        "/version": recorded("version.json"),
+    }
+    shown = answers(documents)
+    expected = vllm.engine_values(imported(command, version="0.32.0").base)
+    told = {k: v.value for k, v in expected.items() if k in shown and not isinstance(v.value, Unknown)}
+    assert len(told) > 30
+    assert {k: shown[k][0] for k in told} == told
+    assert shown["precision.kv_cache.dtype"][0] == "bfloat16"
+    assert isinstance(shown["engine.options.attention"][0], Unknown)
+    assert shown["engine.options.prefix_caching"][0] is True
+
+
+def test_a_recorded_fingerprint_names_the_version_and_a_hash() -> None:
+    found = vllm_read.fingerprint(recorded("chat_completion.json")["system_fingerprint"])
+    assert found["engine.version"].value == "0.32.0"
+    assert found["hash"].value == "0dae8fe1"
 
 
 def test_everything_read_back_is_announced() -> None:
