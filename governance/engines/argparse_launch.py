@@ -164,10 +164,10 @@ def keys_of(
                 del rest[part.name]
     for group in words.groups:
         _ungroup(group, rest, base)
-    return base, {_extra_name(n): v for n, v in rest.items()}
+    return base, {extra_name(n): v for n, v in rest.items()}
 
 
-def _extra_name(name: str) -> str:
+def extra_name(name: str) -> str:
     """`speculative_config.draft_x` as `speculative-config.draft_x`: the part is a key of JSON, not a flag."""
     head, dot, part = name.partition(".")
     return head.replace("_", "-") + dot + part

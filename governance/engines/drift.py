@@ -32,6 +32,9 @@ from governance.verdict import Change, EffectiveValue
 MODEL: Final = ("model.id", "model.revision")
 IDENTITY: Final = ("engine.name", "engine.version", "engine.commit", *MODEL)
 PINNED: Final = "pinned per request, so unmoved"
+# Keys of the engine's own, by the hundred: of those nobody set, the names are told and not the values.
+OWN: Final = ("engine.extra.", "environment.variables.")
+Meant = Callable[[Tree, Mapping[str, Observed]], Mapping[str, EffectiveValue]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ def drift(
     """How the server of `observation` differs from what `base` and `sampling` ask for."""
     held = _holder(base)
     expected = {value.key: value for value in server_values(base, generation_config)}
+    expected |= _meant(base, observation.values)
     expected |= {value.key: value for value in _identity(base, observation.values)}
     fixed = pinned(sampling)
     changes: list[Change] = []
@@ -103,6 +107,12 @@ def _shown(expected: Mapping[str, EffectiveValue]) -> list[str]:
     return [key for key, value in expected.items() if not value.provenance.startswith(REQUEST_DEFAULT)]
 
 
+def _meant(base: Tree, shown: Mapping[str, Observed]) -> Mapping[str, EffectiveValue]:
+    """`meant` of an engine module: what the config means for what only a running server lists."""
+    ask = cast("Meant | None", getattr(engine_of(base), "meant", None))
+    return ask(base, shown) if ask is not None else {}
+
+
 def _as_it_is(value: Value) -> Value:
     return value
 
@@ -122,11 +132,20 @@ def _unseen(wanted: EffectiveValue, seen: Observed | None) -> str | None:
         return "the server does not show it"
     if isinstance(seen.value, Unknown):
         return seen.value.reason
+    if isinstance(wanted.value, Unknown) and wanted.key.startswith(OWN):
+        return wanted.value.reason
     if isinstance(wanted.value, Unknown):
         return f"the config leaves it open ({wanted.value.reason}); the server has {_text(seen.value)}"
     if wanted.key in IDENTITY and wanted.value is ABSENT:
         return f"the config does not name it; the server has {_text(seen.value)}"
+    if wanted.key == "model.id" and _is_folder(seen.value) and not _is_folder(wanted.value):
+        return f"the server loads the folder {_text(seen.value)}: its files tell which model it is"
     return None
+
+
+def _is_folder(value: Value) -> bool:
+    """Whether a model is named by a path on the serving host, not by the name of a repository."""
+    return isinstance(value, str) and (value.startswith(("/", ".", "~")) or value.count("/") > 1)
 
 
 def _note(key: str, wanted: EffectiveValue, seen: Observed) -> str:

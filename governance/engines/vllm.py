@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from governance.engines import tables, vllm_launch, vllm_read, vllm_values
+from governance.engines import tables, vllm_drawn, vllm_launch, vllm_own, vllm_read, vllm_values
 from governance.engines.bound_values import version_of
 from governance.engines.model import Get, Imported, Launch, Observed, OptionTable
 from governance.values import Absent, Tree, Unknown
@@ -41,8 +41,18 @@ def as_applied(values: Mapping[str, EffectiveValue]) -> Mapping[str, EffectiveVa
 
 
 def engine_values(base: Tree) -> Mapping[str, EffectiveValue]:
-    """Each engine value, declared or default, by its key path (`engine.options.max_model_len`)."""
-    return vllm_values.engine_values(base)
+    """Each engine value by its key path (`engine.options.max_model_len`), declared or default.
+
+    Options without a key of ours (`engine.extra.…`) and variables (`environment.variables.…`) where declared.
+    """
+    options = table(version_of(base))
+    own = vllm_own.declared(base, options) if isinstance(options, OptionTable) else ()
+    return {**vllm_values.engine_values(base), **{value.key: value for value in own}}
+
+
+def meant(base: Tree, shown: Mapping[str, Observed]) -> Mapping[str, EffectiveValue]:
+    """What `base` means for the options and variables of vLLM's own that a server shows, declared or not."""
+    return vllm_own.meant(base, shown)
 
 
 def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> Launch:
@@ -63,14 +73,17 @@ def parse(argv: Sequence[str], environment: Mapping[str, str], *, version: str =
     return vllm_launch.parse(argv, environment, options, version=version)
 
 
-def observable(version: str) -> frozenset[str]:  # noqa: ARG001 - names moved between versions, keys did not
+def observable(version: str) -> frozenset[str]:
     """The keys `read_back` can see; all but a few only of a server in development mode."""
-    return vllm_read.OBSERVABLE
+    return vllm_read.OBSERVABLE | vllm_drawn.OBSERVABLE | vllm_own.observable(version)
 
 
 def read_back(get: Get) -> Mapping[str, Observed]:
     """What the running server reports, by key."""
-    return vllm_read.read_back(get)
+    found = vllm_read.read_back(get)
+    version = found.get("engine.version")
+    own = vllm_own.read_back(get(vllm_read.SERVER_INFO), str(version.value) if version else "")
+    return {**own, **vllm_drawn.read_back(found), **found}
 
 
 def identity(get: Get) -> dict[str, Observed]:
