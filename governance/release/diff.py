@@ -44,7 +44,9 @@ def _found(left: Side, right: Side, showing: Showing) -> Found:
 
             return compare_files(left, right, showing)
         case CaptureSide(), CaptureSide():
-            return _captures(left, right, showing)
+            from governance.release.captures import compare_hosts
+
+            return compare_hosts(left, right, showing)
         case EndpointSide(), EndpointSide():
             from governance.release.endpoints import compare_servers
 
@@ -89,19 +91,6 @@ def _live(declared: StateSide, endpoint: EndpointSide, showing: Showing, *, reve
             f"which service runs at {endpoint.label}?", hint=f"name it: {known or 'none is declared'}"
         )
     return compare_live(_named(declared, names[0]), endpoint, showing, reverse=reverse)
-
-
-def _captures(left: CaptureSide, right: CaptureSide, showing: Showing) -> Found:
-    from governance.fingerprint.layers import compare as compare_layers
-    from governance.release.captures import capture_changes
-
-    found = Found(title=f"{left.label} → {right.label}")
-    found.layers += compare_layers(left.capture.fingerprint(), right.capture.fingerprint())
-    changes, notes = capture_changes(left.capture, right.capture, showing)
-    found.changes += changes
-    found.notes += notes
-    found.undecided += [(layer.name, layer.detail) for layer in found.layers if layer.state == "unknown"]
-    return found
 
 
 def _file_of(state: StateSide, file: FileSide) -> Side:

@@ -17,6 +17,7 @@ from governance.engines.services import generation_config
 from governance.fingerprint.layers import effective_digest
 from governance.release.changes import Showing
 from governance.release.found import Found, turned
+from governance.release.identity import identity_of
 from governance.release.sides import EndpointSide, StateSide
 from governance.tiers.config import Service
 from governance.values import ABSENT, Effect, Unknown, Value
@@ -40,13 +41,20 @@ def compare_live(
     engine, version = (_text(look(service.base.tree, f"engine.{key}")) for key in ("name", "version"))
     seen = endpoint.look(engine, version)
     result = drift(service.base.tree, service.sampling.tree, generation_config(service.base), seen)
-    found.changes += [turned(change) for change in result.changes] if reverse else result.changes
-    found.layers += _layers(service, result)
-    found.notes += [*result.notes, *_unseen(result.unseen, showing)]
+    identity = identity_of(service, seen, endpoint.hash_file, showing)
+    changes = [*identity.changes, *result.changes]
+    layers = [*_layers(service, result), *identity.layers]
+    found.changes += [turned(change) for change in changes] if reverse else changes
+    found.layers += [_turned(layer) for layer in layers] if reverse else layers
+    found.notes += [*result.notes, *identity.notes, *_unseen(result.unseen, showing)]
     if not result.same and not result.changes:
         found.undecided.append(("effective", f"{endpoint.label} shows nothing that could be compared"))
     found.run["compared"] = len(result.same) + len(result.changes)
     return found
+
+
+def _turned(layer: LayerState) -> LayerState:
+    return LayerState(layer.name, layer.state, layer.after, layer.before, layer.detail)
 
 
 def compare_servers(left: EndpointSide, right: EndpointSide, showing: Showing) -> Found:

@@ -17,6 +17,7 @@ from governance.adapters.files import WorkTree, read_file
 from governance.adapters.git import Git, IndexTree, RevisionTree, find_root
 from governance.errors import IncompleteHistory, TierlockError, Unreadable, Usage
 from governance.release.states import State
+from governance.values import Unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,11 +64,15 @@ class CaptureSide:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSide:
-    """A running server. `look` observes it, given the declared engine and version, empty to detect them."""
+    """A running server. `look` observes it, given the declared engine and version, empty to detect them.
+
+    `hash_file` hashes a file of this host by `(path, algorithm)`: the weights a local server names.
+    """
 
     label: str
     url: str
     look: Callable[[str, str], Observation]
+    hash_file: Callable[[str, str], str | Unknown]
 
 
 Side: TypeAlias = FileSide | StateSide | CaptureSide | EndpointSide
@@ -76,15 +81,21 @@ Side: TypeAlias = FileSide | StateSide | CaptureSide | EndpointSide
 class Place:
     """Where words get their meaning: a folder of the governed repository, and git around it, if any.
 
-    `here` is the folder that file names are relative to.
+    `here` is the folder that file names are relative to; `cache` the folder of the cache of file digests.
     """
 
     def __init__(
-        self, root: Path | str, *, here: Path | str = ".", environ: Mapping[str, str] | None = None
+        self,
+        root: Path | str,
+        *,
+        here: Path | str = ".",
+        environ: Mapping[str, str] | None = None,
+        cache: Path | None = None,
     ) -> None:
         self.root = os.path.realpath(root)
         self.here = os.fspath(here)
         self._environ = environ
+        self._cache = cache
         self._git: Git | None = None
         self._states: dict[str, State] = {}
 
@@ -114,6 +125,24 @@ class Place:
             return State(IndexTree(git, folder=folder))
         return State(RevisionTree(git, name, folder=folder, oid=oid))
 
+    def hash_file(self, path: str, algorithm: str) -> str | Unknown:
+        """The hex digest of a file of this host, from the cache where it is known; or why there is none."""
+        from pathlib import Path
+
+        from governance.adapters.digest_cache import DigestCache
+        from governance.adapters.weights import digests, list_files
+
+        cache = DigestCache(self._cache) if self._cache is not None else None
+        try:
+            (file,) = list_files(Path(path)).files
+            found = digests([file], ("sha256" if algorithm == "sha256" else "blake3",), cache=cache)
+            return found[file.name][algorithm].rpartition(":")[2]
+        except (TierlockError, ValueError) as err:
+            return Unknown(str(err))
+        finally:
+            if cache is not None:
+                cache.close()
+
     def _folder(self, git: Git) -> str:
         inner = os.path.relpath(self.root, os.path.realpath(git.root)).replace(os.sep, "/")
         return "" if inner == "." else inner
@@ -126,7 +155,7 @@ def parse_side(text: str, place: Place) -> Side:
     endpoint); `revision:path`; an http(s) address.
     """
     if text.startswith(("http://", "https://")):
-        return _endpoint(text, text, {})
+        return _endpoint(text, text, place)
     readings: dict[str, Side | TierlockError] = {}
     if (file := _file(text, place)) is not None:
         readings[f"the file ./{text.removeprefix('./')}"] = file
@@ -212,7 +241,7 @@ def _live(name: str, place: Place) -> Side | TierlockError:
     endpoint = tree.get("endpoint")
     if not isinstance(endpoint, Mapping) or not isinstance(url := endpoint.get("url"), str):
         return Usage(f"service `{name}` names no endpoint", hint="add `endpoint: {url: …}` to tierlock.yaml")
-    return _endpoint(url, url, {})
+    return _endpoint(url, url, place)
 
 
 def _no_service(name: str, state: State) -> Usage:
@@ -237,15 +266,15 @@ def _file_at(text: str, place: Place) -> Side | TierlockError:
         return err
 
 
-def _endpoint(label: str, url: str, headers: Mapping[str, str]) -> EndpointSide:
+def _endpoint(label: str, url: str, place: Place) -> EndpointSide:
     def look(engine: str, version: str) -> Observation:
         from governance.adapters.http import Client
         from governance.engines.observe import observe, process_behind
 
-        with Client(url, headers) as client:
+        with Client(url) as client:
             return observe(engine, version, url, http=client, process=process_behind(url))
 
-    return EndpointSide(label, url, look)
+    return EndpointSide(label, url, look, place.hash_file)
 
 
 def _nothing(text: str, place: Place) -> TierlockError:

@@ -59,14 +59,14 @@ PAIRS = edited() | st.tuples(TREES, TREES)
 
 
 @given(PAIRS)
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 def test_no_difference_by_value_exactly_when_digests_are_equal(pair: tuple[Json, Json]) -> None:
     before, after = pair
     assert (tree_changes(before, after, by_value=True) == ()) == (digest(before) == digest(after))
 
 
 @given(PAIRS)
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 def test_no_exact_difference_exactly_when_kinds_and_values_are_equal(pair: tuple[Json, Json]) -> None:
     before, after = pair
     assert (tree_changes(before, after) == ()) == (_kinds(before) == _kinds(after))
@@ -86,7 +86,7 @@ def test_a_tree_does_not_differ_from_its_copy(tree: Json) -> None:
 
 
 @given(PAIRS)
-@settings(max_examples=600)
+@settings(max_examples=600, deadline=None)
 def test_the_differences_make_the_newer_tree_of_the_older_one(pair: tuple[Json, Json]) -> None:
     """Nothing is left out, and every index counts in the list it is said to count in."""
     before, after = pair
@@ -147,7 +147,7 @@ def test_on_mappings_we_find_what_deepdiff_finds(before: Json, after: Json) -> N
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=7), st.lists(st.sampled_from("abc"), max_size=7))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_on_lists_no_shorter_edit_is_missed(before: list[str], after: list[str]) -> None:
     """Against a search through all common subsequences."""
     longest = max(n for n in range(8) for part in combinations(before, n) if _is_subsequence(part, after))
