@@ -6,7 +6,7 @@
   ended by itself and left them behind.
 - The death signal is tied to the *thread* that starts the server: start it from one that stays.
 - A running server is found by its listening port in `/proc`. Of its environment only the variables that
-  the caller names are kept; the rest, keys among it, is never held.
+  the caller names are kept; the rest, keys among it, is never held. A key on a command line is masked.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import atexit
 import contextlib
 import ipaddress
 import os
+import re
 import shutil
 import signal
 import socket
@@ -32,6 +33,11 @@ from governance.values import Unknown
 GRACE = 5.0
 _TAIL = 2000
 _PROC = Path("/proc")
+MASK = "***"
+_SECRET_FLAG = re.compile(
+    r"(?:api|admin|auth|access|hf|hub|ngrok)[-_]?(?:key|(?:auth)?token)$|password|secret|^-hft$",
+    re.IGNORECASE,
+)
 _LISTEN = "0A"  # the state column of /proc/net/tcp
 
 # Sets the parent-death signal, then becomes the server: the pid and the final command line are the server's
@@ -215,7 +221,23 @@ def program(pid: int, *, wanted: Callable[[str], bool], proc: Path = _PROC) -> P
     cwd = ""
     with contextlib.suppress(OSError):
         cwd = str((folder / "cwd").readlink())
-    return Program(pid, tuple(argv), environment, _started_at(pid, proc), cwd)
+    return Program(pid, tuple(masked(argv)), environment, _started_at(pid, proc), cwd)
+
+
+def masked(argv: Sequence[str]) -> Iterator[str]:
+    """The command line with the values of keys, tokens and passwords replaced by `***`."""
+    hide = False
+    for word in argv:
+        flag, equals, _ = word.partition("=")
+        if hide and not word.startswith("--"):
+            yield MASK
+            hide = False
+        elif _SECRET_FLAG.search(flag) and flag.startswith("-"):
+            yield f"{flag}={MASK}" if equals else flag
+            hide = not equals
+        else:
+            yield word
+            hide = False
 
 
 def _own_address(family: int, address: str) -> bool:

@@ -194,7 +194,7 @@ def test_a_server_with_a_key_is_read_with_the_key_and_the_key_is_not_shown(start
                 "llama.cpp", "b10434", server.url, http=client, process=process_behind(server.url)
             )
     assert opened.values["sampling.top_k"].value == 40
-    shown = repr(client) + repr(opened.values) + repr(drift(BASE, SAMPLING, METADATA, opened))
+    shown = repr(client) + repr(opened) + repr(drift(BASE, SAMPLING, METADATA, opened))
     assert "sk-do-not-show" not in shown
 
 

@@ -13,7 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from governance.adapters.processes import Program, behind_port, free_port, is_local, program, running, start
+from governance.adapters.processes import (
+    Program,
+    behind_port,
+    free_port,
+    is_local,
+    masked,
+    program,
+    running,
+    start,
+)
 from governance.errors import MissingTool, Unreachable
 from governance.values import Unknown
 
@@ -221,6 +230,29 @@ def test_another_users_environment_is_unknown_and_the_command_line_still_known(t
     assert found.argv == ("/app/llama-server", "--ctx-size", "512")
     assert isinstance(found.environment, Unknown)
     assert found.started_at == 1000 + 250 / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("s --api-key sk-1 -c 8", "s --api-key *** -c 8"),
+        ("s --api-key=sk-1 -c 8", "s --api-key=*** -c 8"),
+        ("s -hft hf_1 --hf-token hf_1", "s -hft *** --hf-token ***"),
+        ("s --api_key sk-1 sk-2", "s --api_key *** sk-2"),
+        (
+            "s --ssl-keyfile-password p --ssl-keyfile k.pem",
+            "s --ssl-keyfile-password *** --ssl-keyfile k.pem",
+        ),
+        ("s --admin-api-key --port 1", "s --admin-api-key --port 1"),
+        (
+            "s --max-num-batched-tokens 4096 --override-kv a=int:1",
+            "s --max-num-batched-tokens 4096 --override-kv a=int:1",
+        ),
+        ("s --ngrok-authtoken t", "s --ngrok-authtoken ***"),
+    ],
+)
+def test_keys_on_a_command_line_are_masked_and_nothing_else_is(given: str, kept: str) -> None:
+    assert " ".join(masked(given.split())) == kept
 
 
 def test_a_process_that_is_gone_is_unknown(tmp_path: Path) -> None:
