@@ -9,13 +9,15 @@
 from __future__ import annotations
 
 import os
+import os.path
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from governance.errors import MissingTool, Unreadable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CHUNK: Final = 1 << 15
 PROBE: Final = (
@@ -29,8 +31,7 @@ PROBE: Final = (
 PROBE_SECONDS: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(NamedTuple):
     """One interpreter: its version, and the folders it imports from, first wins.
 
     `found` says how it was found: `this process`, `asked` or `folder layout`. Empty text means not known.
@@ -45,8 +46,7 @@ class Interpreter:
     found: str
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(NamedTuple):
     """The metadata of one distribution as found: `folder` below `site`, and the bytes of three of its
     files.
     """
@@ -61,17 +61,20 @@ class Distribution:
 def this_interpreter() -> Interpreter:
     """The interpreter that runs this code. Started with `-S`, its folders are found by layout."""
     if "site" not in sys.modules:
-        return interpreter_by_layout(Path(sys.executable))
-    folders = tuple(entry for entry in dict.fromkeys(sys.path) if entry and Path(entry).is_dir())
+        return interpreter_by_layout(sys.executable)
     return Interpreter(
         version=sys.version.split()[0],
         implementation=sys.implementation.name,
         machine=os.uname().machine,
         libc=libc_version(),
         prefix=sys.prefix,
-        path=folders,
+        path=_folders(sys.path),
         found="this process",
     )
+
+
+def _folders(path: Sequence[str]) -> tuple[str, ...]:
+    return tuple(entry for entry in dict.fromkeys(path) if entry and os.path.isdir(entry))  # noqa: PTH112
 
 
 def libc_version() -> str:
@@ -91,10 +94,9 @@ def interpreter(python: Path) -> Interpreter:
     executable = _executable(python)
     answer = _ask(executable)
     if answer is None:
-        return interpreter_by_layout(executable)
+        return interpreter_by_layout(str(executable))
     version, implementation, machine, libc, prefix, *path = answer
-    folders = tuple(entry for entry in dict.fromkeys(path) if entry and Path(entry).is_dir())
-    return Interpreter(version, implementation, machine, libc, prefix, folders, "asked")
+    return Interpreter(version, implementation, machine, libc, prefix, _folders(path), "asked")
 
 
 def _executable(python: Path) -> Path:
@@ -133,20 +135,20 @@ def _ask(executable: Path) -> list[str] | None:
     return lines[1:] if done.returncode == 0 and len(lines) > 5 and lines[0] == "tierlock" else None
 
 
-def interpreter_by_layout(executable: Path) -> Interpreter:
+def interpreter_by_layout(executable: str) -> Interpreter:
     """The interpreter at `executable`, told from the folders around it; nothing is run.
 
     Raises `MissingTool` when no `site-packages` folder is found.
     """
-    prefix = executable.parent.parent
+    prefix = _above(_above(executable))
     settings = _pyvenv(prefix)
     folders = _site_folders(prefix)
     if settings.get("include-system-site-packages") == "true" and "home" in settings:
-        folders += _site_folders(Path(settings["home"]).parent)
+        folders += _site_folders(_above(settings["home"]))
     if not folders:
         raise MissingTool(
             f"`{executable}` does not run here and has no `site-packages` beside it",
-            where=str(executable),
+            where=executable,
             hint="run tierlock on the host or in the image that serves, or give a `pip freeze` file",
         )
     version = settings.get("version_info") or settings.get("version") or _version_of(folders[0])
@@ -155,49 +157,47 @@ def interpreter_by_layout(executable: Path) -> Interpreter:
         implementation=settings.get("implementation", "").lower(),
         machine="",
         libc="",
-        prefix=str(prefix),
-        path=tuple(map(str, folders)),
+        prefix=prefix,
+        path=tuple(folders),
         found="folder layout",
     )
 
 
-def _pyvenv(prefix: Path) -> dict[str, str]:
-    try:
-        text = (prefix / "pyvenv.cfg").read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return {}
-    pairs = (line.partition("=") for line in text.splitlines())
+def _above(path: str) -> str:
+    return os.path.dirname(path.rstrip("/")) or "/"  # noqa: PTH120
+
+
+def _pyvenv(prefix: str) -> dict[str, str]:
+    data = read_small(f"{prefix}/pyvenv.cfg") or b""
+    pairs = (line.partition("=") for line in data.decode("utf-8", "replace").splitlines())
     return {key.strip().lower(): value.strip() for key, sign, value in pairs if sign}
 
 
-def _site_folders(prefix: Path) -> list[Path]:
-    patterns = (
-        "lib/python3.*/site-packages",
-        "lib64/python3.*/site-packages",
-        "lib/python3/dist-packages",
-        "lib/python3.*/dist-packages",
-        "local/lib/python3.*/dist-packages",
-        "lib/pypy3.*/site-packages",
-        "Lib/site-packages",
-    )
-    found = (folder for pattern in patterns for folder in sorted(prefix.glob(pattern)))
-    unique = {folder.resolve(): folder for folder in found if folder.is_dir()}
-    return list(unique.values())
+def _site_folders(prefix: str) -> list[str]:
+    """The package folders of an installation: of pip, of Debian, of a venv on Windows."""
+    found = [f"{prefix}/Lib/site-packages"]
+    for base in ("lib", "lib64", "local/lib"):
+        names = [name for name in _names(f"{prefix}/{base}") if name.startswith(("python3", "pypy3"))]
+        found += [f"{prefix}/{base}/{n}/{kind}" for n in names for kind in ("site-packages", "dist-packages")]
+    return list({os.path.realpath(folder): folder for folder in reversed(_folders(found))}.values())[::-1]
 
 
-def _version_of(site: Path) -> str:
-    name = site.parent.name
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  half the time of iterdir
+    except OSError:
+        return []
+
+
+def _version_of(site: str) -> str:
+    name = site.split("/")[-2]
     return name.removeprefix("python") if name.startswith("python3.") else ""
 
 
 def distributions(path: Sequence[str]) -> Iterator[Distribution]:
     """Every distribution in the folders of `path`, folder by folder, sorted by name within one."""
     for site in path:
-        try:
-            names = os.listdir(site)  # noqa: PTH208  os.listdir is half the time of iterdir
-        except OSError:
-            continue
-        for name in sorted(names):
+        for name in _names(site):
             if name.endswith(".dist-info"):
                 yield _read(site, name)
             elif name.endswith((".egg-info", ".egg", ".egg-link")):
@@ -241,11 +241,7 @@ def read_small(path: str) -> bytes | None:
 def conda_records(prefix: str) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of every `conda-meta/*.json` of the environment at `prefix`, sorted by name."""
     folder = f"{prefix}/conda-meta"
-    try:
-        names = os.listdir(folder)  # noqa: PTH208
-    except OSError:
-        return
-    for name in sorted(names):
+    for name in _names(folder):
         if name.endswith(".json"):
             data = read_small(f"{folder}/{name}")
             if data is not None:

@@ -129,7 +129,7 @@ class Registry:
         problem, wait = "", 0.0
         for number in range(TRIES):
             if number:
-                self._pause(wait or 0.5 * 2**number)
+                self._pause(wait or 0.25 * 2**number)
             try:
                 return self._once(url, headers, form)
             except urllib.error.HTTPError as err:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from governance.errors import Unreadable
-from governance.fingerprint.packages import Package, Packages, findings, public_url
+from governance.fingerprint.packages import TWICE, Package, Packages, public_url
 from governance.fingerprint.versions import normal_name, normal_version
 
 _NAME: Final = re.compile(
@@ -129,8 +128,8 @@ def _requirement(line: str, number: int, path: str) -> Package:
         return _from_url(package, rest[1:].strip())
     exact = re.fullmatch(r"===?\s*([^\s,;*]+)", rest)
     if exact is None:
-        return replace(package, doubt="no exact version: `" + (rest or match["name"]) + "`")
-    return replace(package, version=exact[1])
+        return package._replace(doubt="no exact version: `" + (rest or match["name"]) + "`")
+    return package._replace(version=exact[1])
 
 
 def _split_marker(rest: str) -> tuple[str, str, str]:
@@ -142,19 +141,19 @@ def _split_marker(rest: str) -> tuple[str, str, str]:
 
 def _from_url(package: Package, url: str) -> Package:
     if url.startswith(("file:", "/", ".")) or "://" not in url:
-        return replace(package, doubt="only a build path is given, no version")
+        return package._replace(doubt="only a build path is given, no version")
     commit = _COMMIT.search(url)
     if commit and "+" in url.partition("://")[0]:
         kind = url.partition("+")[0]
-        return replace(package, version="", vcs=f"{kind}+{commit[1]}", url=public_url(url))
+        return package._replace(version="", vcs=f"{kind}+{commit[1]}", url=public_url(url))
     digest = _ARCHIVE_HASH.search(url)
     if digest:
-        return replace(package, version="", archive=f"sha256:{digest[1]}", url=public_url(url))
+        return package._replace(version="", archive=f"sha256:{digest[1]}", url=public_url(url))
     if url.partition("://")[0].rpartition("+")[2] == "file":
-        return replace(package, doubt="only a build path is given, no version")
+        return package._replace(doubt="only a build path is given, no version")
     if "+" in url.partition("://")[0]:
-        return replace(package, doubt="names a repository and no commit")
-    return replace(package, version="", url=public_url(url))
+        return package._replace(doubt="names a repository and no commit")
+    return package._replace(version="", url=public_url(url))
 
 
 def _with_known(package: Package, known: Mapping[str, str]) -> Package:
@@ -166,24 +165,21 @@ def _with_known(package: Package, known: Mapping[str, str]) -> Package:
         or not package.doubt.startswith("only a build")
     ):
         return package
-    return replace(package, version=version, doubt="")
+    return package._replace(version=version, doubt="")
 
 
 def _collect(form: str, listed: list[Package]) -> Packages:
     chosen: dict[tuple[str, str], Package] = {}
-    twice: list[tuple[Package, Package]] = []
     for package in listed:
         key = (package.name, package.marker)
         first = chosen.get(key)
         if first is None:
             chosen[key] = package
-        elif _contradict(first, package):
-            twice.append((first, package))
-            chosen[key] = replace(
-                first, version=None, doubt=f"listed twice: lines {first.line} and {package.line}"
-            )
+        elif _contradict(first, package) and not first.doubt.startswith(TWICE):
+            doubt = f"{TWICE}{first.place} and {package.place}"
+            chosen[key] = package._replace(version=None, doubt=doubt)
     packages = tuple(chosen[key] for key in sorted(chosen))
-    return Packages("lock" if form == "lock" else "freeze", packages, (), findings(packages, twice))
+    return Packages("lock" if form == "lock" else "freeze", packages)
 
 
 def _contradict(first: Package, second: Package) -> bool:
@@ -220,17 +216,16 @@ def _uv(tree: dict[str, Any], path: str) -> Iterator[Package]:
         if {"editable", "directory", "virtual"} & set(source):
             if source.get("virtual") == "." or source.get("editable") == ".":
                 continue
-            yield replace(
-                package, version=None, editable="editable" in source, doubt="comes from a local folder"
+            yield package._replace(
+                version=None, editable="editable" in source, doubt="comes from a local folder"
             )
         elif "git" in source:
-            yield replace(
-                package,
+            yield package._replace(
                 vcs=f"git+{str(source['git']).rpartition('#')[2]}",
                 url=public_url(str(source["git"])),
             )
         elif package.version is None:
-            yield replace(package, doubt="no version in the lock")
+            yield package._replace(doubt="no version in the lock")
         else:
             yield package
 
@@ -243,10 +238,10 @@ def _pylock(tree: dict[str, Any], path: str) -> Iterator[Package]:
         package = Package(name, version, hashes=hashes, marker=str(item.get("marker", "")), source=path)
         vcs = item.get("vcs", {})
         if "commit-id" in vcs:
-            yield replace(package, version=version or "", vcs=f"{vcs.get('type', 'git')}+{vcs['commit-id']}")
+            yield package._replace(version=version or "", vcs=f"{vcs.get('type', 'git')}+{vcs['commit-id']}")
         elif "directory" in item:
-            yield replace(package, version=None, doubt="comes from a local folder")
+            yield package._replace(version=None, doubt="comes from a local folder")
         elif version is None and not hashes:
-            yield replace(package, doubt="no version in the lock")
+            yield package._replace(doubt="no version in the lock")
         else:
-            yield replace(package, version=version or "")
+            yield package._replace(version=version or "")

@@ -31,6 +31,7 @@ NOISE_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
         "VLLM_PORT",
     ),
     "addresses": ("KUBERNETES_*", "POD_*"),
+    "addresses and storage of a hosting service": ("AIP_*",),
     "adds a route to the server": (
         "LLAMA_ARG_ENDPOINT_METRICS", "LLAMA_ARG_ENDPOINT_PROPS", "LLAMA_ARG_ENDPOINT_SLOTS",
     ),

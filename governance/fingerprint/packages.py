@@ -13,9 +13,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from governance.fingerprint.versions import normal_name, normal_version
 from governance.values import Json, Tree, Unknown
@@ -27,18 +26,20 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["environment", "freeze", "lock"]
 FORMS: Final[dict[str, Form]] = {"environment": "environment", "freeze": "freeze", "lock": "lock"}
 
+TWICE: Final = "is here twice: "
+"""How the doubt about a package begins that is there twice."""
+
 _INSTALLER_FILES: Final = (
-    b"/INSTALLER,",
-    b"/REQUESTED,",
-    b"/direct_url.json,",
-    b"/uv_cache.json,",
-    b"/uv_build.json,",
+    b".dist-info/INSTALLER,",
+    b".dist-info/REQUESTED,",
+    b".dist-info/direct_url.json,",
+    b".dist-info/uv_cache.json,",
+    b".dist-info/uv_build.json,",
 )
 _SCRIPT_FOLDERS: Final = (b"/bin/", b"/Scripts/")
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(NamedTuple):
     """One distribution. `version` is `None` when it is not known and `doubt` then says why.
 
     `record` is the RECORD digest, `archive` a digest of the archive (`sha256:…`), `vcs` is `git+<commit>`,
@@ -58,9 +59,14 @@ class Package:
     source: str = ""
     line: int = 0
 
+    @property
+    def place(self) -> str:
+        """Version and where it was read, for a message."""
+        version = self.version or "version unknown"
+        return f"{version} ({self.source}:{self.line})" if self.line else f"{version} ({self.source})"
 
-@dataclass(frozen=True, slots=True)
-class CondaPackage:
+
+class CondaPackage(NamedTuple):
     """One record of `conda-meta`, Python or not: its build text tells the CUDA it was built for."""
 
     name: str
@@ -70,19 +76,22 @@ class CondaPackage:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Packages:
-    """All packages of one place, sorted by name, and what was noticed on the way."""
+class Packages(NamedTuple):
+    """All packages of one place, sorted by name."""
 
     form: Form
     packages: tuple[Package, ...]
     conda: tuple[CondaPackage, ...] = ()
-    findings: tuple[Finding, ...] = field(default=(), compare=False)
 
     def get(self, name: str) -> Package | None:
         """The package of this name in any spelling."""
         wanted = normal_name(name)
         return next((p for p in self.packages if p.name == wanted), None)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What there is to say: twice, version unknown, not pinned, contents not told apart."""
+        return _findings(self)
 
 
 def from_distributions(
@@ -97,7 +106,6 @@ def from_distributions(
     """
     chosen: dict[str, Package] = {}
     sites: dict[str, str] = {}
-    twice: dict[str, tuple[Package, Package]] = {}
     for item in found:
         package = _package(item, prefix)
         if package is None:
@@ -106,16 +114,17 @@ def from_distributions(
         if first is None:
             chosen[package.name] = package
             sites[package.name] = item.site
-        elif sites[package.name] == item.site and not _same_thing(first, package):
-            twice[package.name] = (first, package)
-        elif sites[package.name] == item.site and package.record is not None:
-            chosen[package.name] = replace(package, editable=first.editable or package.editable)
-    for name, (first, second) in twice.items():
-        chosen[name] = replace(
-            first, version=None, doubt=f"installed twice: {first.source} and {second.source}"
-        )
+        elif sites[package.name] == item.site and not first.doubt.startswith(TWICE):
+            chosen[package.name] = _both(first, package)
     packages = tuple(chosen[name] for name in sorted(chosen))
-    return Packages("environment", packages, tuple(_conda(conda)), findings(packages, twice.values()))
+    return Packages("environment", packages, tuple(_conda(conda)))
+
+
+def _both(first: Package, second: Package) -> Package:
+    """One package from two metadata folders in one place: one install told twice, or a contradiction."""
+    if not _same_thing(first, second):
+        return first._replace(version=None, doubt=f"{TWICE}{first.place} and {second.place}")
+    return first if first.record is not None else second._replace(editable=first.editable or second.editable)
 
 
 def _same_thing(first: Package, second: Package) -> bool:
@@ -135,17 +144,16 @@ def _package(item: Distribution, prefix: str) -> Package | None:
     if not name:
         return None
     place = item.site.removeprefix(prefix).lstrip("/") if prefix else item.site.rsplit("/", 1)[-1]
-    package = Package(normal_name(name), version, source=f"{place}/{item.folder}")
-    if item.record is not None:
-        package = replace(package, record=record_digest(item.record))
+    record = None if item.record is None else record_digest(item.record)
+    package = Package(normal_name(name), version, record, source=f"{place}/{item.folder}")
     if item.direct_url is not None:
         package = _with_direct_url(package, item.direct_url)
     if kind == "egg-link":
-        package = replace(package, editable=True)
+        package = package._replace(editable=True)
     if package.editable:
-        return replace(package, doubt="installed from a working folder (editable)")
-    if package.version is None:
-        return replace(package, doubt="its metadata names no version")
+        return package._replace(doubt="installed from a working folder (editable)")
+    if package.version is None and not package.doubt:
+        return package._replace(doubt="its metadata names no version")
     return package
 
 
@@ -177,26 +185,37 @@ def record_digest(record: bytes) -> str:
     Left out: lines without a hash (compiled files, RECORD itself), files that installers write, console
     scripts. Line ends do not count: pip writes CRLF and uv LF.
     """
-    lines = [line for line in record.splitlines() if line[-2:] != b",," and line]
+    for name in _INSTALLER_FILES:
+        record = _without_line(record, name)
+    lines = [line for line in record.splitlines() if line[-2:] != b",,"]
     lines.sort()
+    while lines and not lines[0]:
+        del lines[0]
     if lines and lines[0][:3] == b"../":
         lines = [line for line in lines if line[:3] != b"../" or not _is_script(line)]
-    if any(name in record for name in _INSTALLER_FILES):
-        lines = [line for line in lines if not _is_installer_file(line)]
     if b".pyc," in record:
         lines = [line for line in lines if b".pyc," not in line]
     return sha256(b"\n".join(lines)).hexdigest()
 
 
+def _without_line(record: bytes, name: bytes) -> bytes:
+    """`record` without the line for a metadata file that an installer writes.
+
+    Cutting one line out is a tenth of the cost of looking at each.
+    """
+    at = record.find(name)
+    if at < 0:
+        return record
+    start = record.rfind(b"\n", 0, at) + 1
+    end = record.find(b"\n", at)
+    if b"/" in record[start:at]:
+        return record
+    return record[:start] + (b"" if end < 0 else record[end + 1 :])
+
+
 def _is_script(line: bytes) -> bool:
     path = line.partition(b",")[0]
     return any(folder in path for folder in _SCRIPT_FOLDERS)
-
-
-def _is_installer_file(line: bytes) -> bool:
-    head, _, _ = line.partition(b",")
-    folder, _, name = head.rpartition(b"/")
-    return folder.endswith(b".dist-info") and b"/" + name + b"," in _INSTALLER_FILES
 
 
 def _with_direct_url(package: Package, data: bytes) -> Package:
@@ -206,18 +225,18 @@ def _with_direct_url(package: Package, data: bytes) -> Package:
         value = json.loads(data)
         url = str(value["url"])
     except (ValueError, KeyError, TypeError):
-        return replace(package, version=None, doubt="its direct_url.json cannot be read")
+        return package._replace(version=None, doubt="its direct_url.json cannot be read")
     vcs, archive, folder = (value.get(k) or {} for k in ("vcs_info", "archive_info", "dir_info"))
     if vcs.get("commit_id"):
-        return replace(package, vcs=f"{vcs.get('vcs', 'git')}+{vcs['commit_id']}", url=public_url(url))
+        return package._replace(vcs=f"{vcs.get('vcs', 'git')}+{vcs['commit_id']}", url=public_url(url))
     if folder.get("editable"):
-        return replace(package, editable=True)
+        return package._replace(editable=True)
     digest = (archive.get("hashes") or {}).get("sha256") or str(archive.get("hash", "")).removeprefix(
         "sha256="
     )
     if digest:
-        return replace(package, archive=f"sha256:{digest}", url=public_url(url))
-    return replace(package, url=public_url(url))
+        return package._replace(archive=f"sha256:{digest}", url=public_url(url))
+    return package._replace(url=public_url(url))
 
 
 def public_url(url: str) -> str:
@@ -249,45 +268,24 @@ def _conda(records: Iterable[tuple[str, bytes]]) -> Iterable[CondaPackage]:
             yield CondaPackage(name.removesuffix(".json"), "", "", "", "")
 
 
-def findings(
-    packages: Sequence[Package], twice: Iterable[tuple[Package, Package]] = ()
-) -> tuple[Finding, ...]:
-    """What there is to say about these packages: twice, version unknown, not pinned, contents not told
-    apart.
-    """
-    doubtful = [p for p in packages if p.doubt]
-    pairs = list(twice)
-    bare = [p for p in packages if p.record is None and not p.doubt and p.source and p.line == 0]
-    if not (doubtful or pairs or bare):
+def _findings(found: Packages) -> tuple[Finding, ...]:
+    doubtful = [p for p in found.packages if p.doubt]
+    bare = [p for p in found.packages if found.form == "environment" and p.record is None and not p.doubt]
+    if not (doubtful or bare):
         return ()
     from governance.fingerprint.notices import notice
 
-    result = [
-        notice(
-            "TL950",
-            f"`{a.name}` is here twice: {_where(a)} and {_where(b)}",
-            path=b.source if b.line else "",
-            line=b.line,
-            key=a.name,
-        )
-        for a, b in pairs
-    ]
-    named_twice = {a.name for a, _ in pairs}
+    result = []
     for package in doubtful:
-        if package.name not in named_twice:
-            code = "TL952" if package.editable else "TL951"
-            path = package.source if package.line else ""
-            text = f"`{package.name}`: {package.doubt}"
-            result.append(notice(code, text, path=path, line=package.line, key=package.name))
+        code, text = "TL952" if package.editable else "TL951", f"`{package.name}`: {package.doubt}"
+        if package.doubt.startswith(TWICE):
+            code, text = "TL950", f"`{package.name}` {package.doubt}"
+        path = package.source if package.line else ""
+        result.append(notice(code, text, path=path, line=package.line, key=package.name))
     if bare:
         names = ", ".join(p.name for p in bare[:5]) + (f" and {len(bare) - 5} more" if len(bare) > 5 else "")
         result.append(notice("TL982", f"{len(bare)} packages have no RECORD: {names}"))
     return tuple(result)
-
-
-def _where(package: Package) -> str:
-    version = package.version or "version unknown"
-    return f"{version} ({package.source}:{package.line})" if package.line else f"{version} ({package.source})"
 
 
 def layer_value(packages: Packages) -> Tree | Unknown:
@@ -305,6 +303,21 @@ def layer_value(packages: Packages) -> Tree | Unknown:
     if packages.conda:
         value["conda"] = [[c.name, c.version, c.build, c.channel, c.digest] for c in packages.conda]
     return value
+
+
+def layer_digest(packages: Packages) -> str | Unknown:
+    """The SHA-256 of the canonical form of `layer_value`, or the same `Unknown`.
+
+    The value holds text only, for which `json` writes RFC 8785 bytes (a law in the tests). The canonical
+    writer's own library costs as much to import as 250 RECORD files cost to read (bench/packages.py).
+    """
+    import json
+
+    value = layer_value(packages)
+    if isinstance(value, Unknown):
+        return value
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
 
 
 def _package_value(package: Package) -> Tree:

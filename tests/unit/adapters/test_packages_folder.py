@@ -90,7 +90,7 @@ def test_an_interpreter_that_neither_runs_nor_has_packages_is_a_missing_tool(tmp
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").write_bytes(b"nothing")
     with pytest.raises(MissingTool):
-        interpreter_by_layout(tmp_path / "bin" / "python")
+        interpreter_by_layout(str(tmp_path / "bin" / "python"))
 
 
 def test_a_file_of_a_module_is_read_and_nothing_is_imported(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def installed(record: str = "r") -> Packages:
 
 ADA = Gpus("535", "12.2", (Gpu("NVIDIA L40S", 46068),), "NVML")
 ONE = (WeightFile("model.safetensors", 1, "blake3:aa"),)
-P, I, W = "packages", "image", "weights"
+P, M, W = "packages", "image", "weights"
 STATES = [
     ("equal lists", {P: listed(b"a==1\n")}, {P: listed(b"a==1.0\n")}, "same"),
     ("another version", {P: listed(b"a==1\n")}, {P: listed(b"a==2\n")}, "changed"),
@@ -40,9 +40,9 @@ STATES = [
     ("a list and another one", {P: listed(b"torch==2.5.0\n")}, {P: installed()}, "changed"),
     ("two builds of one version", {P: installed("x")}, {P: installed("y")}, "changed"),
     ("an unknown package", {P: listed(b"a @ file:///x\n")}, {P: listed(b"a @ file:///x\n")}, "unknown"),
-    ("index and manifest", {I: Image("a", D1, D2)}, {I: Image("a", reported=(D2,))}, "same"),
-    ("manifest without index", {I: Image("a", D1)}, {I: Image("a", reported=(D2,))}, "unknown"),
-    ("two images", {I: Image("a", D1)}, {I: Image("a", D3)}, "changed"),
+    ("index and manifest", {M: Image("a", D1, D2)}, {M: Image("a", reported=(D2,))}, "same"),
+    ("manifest without index", {M: Image("a", D1)}, {M: Image("a", reported=(D2,))}, "unknown"),
+    ("two images", {M: Image("a", D1)}, {M: Image("a", D3)}, "changed"),
     ("files and a commit", {W: Weights(ONE)}, {W: Weights((), "m", "1" * 40)}, "unknown"),
     ("two commits", {W: Weights(ONE, "m", "2" * 40)}, {W: Weights((), "m", "1" * 40)}, "changed"),
     ("a layer on one side", {P: listed(b"a==1\n")}, {}, "unknown"),
