@@ -70,6 +70,7 @@ class Composer:
         self.tree: Json = None
         self.nodes = 0
         self.documents = 0
+        self.aliases: set[str] = set()
 
     # -- faults
 
@@ -306,10 +307,14 @@ class Composer:
             self.fault("TL009", f"tag `{token(str(event.tag))}` on a value", place, "remove the tag")
 
     def on_alias(self, event: Any, place: Place) -> None:
-        """Aliases are refused."""
+        """Aliases are refused; one that is used again is not told again."""
         self.count(place)
         name = token(event.anchor)
-        self.fault("TL008", f"alias `*{name}` takes its value from elsewhere", place, "write the value out")
+        if event.anchor not in self.aliases:
+            self.aliases.add(event.anchor)
+            self.fault(
+                "TL008", f"alias `*{name}` takes its value from elsewhere", place, "write the value out"
+            )
         frame = self.stack[-1] if self.stack else None
         if frame and frame.expects_key:
             frame.key, frame.expects_key = f"*{name}", False

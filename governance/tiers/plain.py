@@ -81,6 +81,11 @@ def parse(text: str) -> dict[str, Json] | None:
         return None
 
 
+def forget() -> None:
+    """Empty the memory of lines; what is read afterwards is read as by a new process."""
+    _remembered.clear()
+
+
 def _parse(lines: list[str]) -> dict[str, Json]:
     """One pass over the lines; `box` is the innermost open collection, `indent` its column."""
     recall = _remembered.get
@@ -210,7 +215,7 @@ def _remember(line: str, learned: _Line) -> _Line:
         within = value.values() if type(value) is dict else value if type(value) is list else ()
         if not any(type(each) in (dict, list) for each in within):
             if len(_remembered) >= MAX_REMEMBERED:
-                _remembered.clear()
+                forget()
             _remembered[line] = learned
     return learned
 

@@ -147,7 +147,7 @@ def json_object(data: bytes) -> Tree:
 
     try:
         value: Json = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -54,7 +54,7 @@ def _from_lines(text: str, name: str, limit: int | None) -> Iterator[Example]:
         seen += 1
         try:
             item: Json = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(item, dict):
             yield from _turns(

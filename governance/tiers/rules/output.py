@@ -41,7 +41,7 @@ def output_schema(output: Tree, context: Context) -> Json | None:
         return None
     try:
         schema: Json = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return schema
 
@@ -119,7 +119,7 @@ def _json_fault(answer: str, schema: Json | None) -> str:
 
     try:
         value: Json = json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "it is no JSON"
     return breaks(value, schema, schema) if schema is not None else ""
 

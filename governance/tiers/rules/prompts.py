@@ -346,7 +346,7 @@ def _tools(context: Context) -> Iterator[Hit]:
         return
     try:
         tools = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     if not isinstance(tools, list):
         yield Hit("tools are a list of functions", ("tools", "file"), place=Place(name, 1, 1))
