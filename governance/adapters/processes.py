@@ -19,19 +19,22 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from governance.errors import MissingTool, Unreachable
 from governance.values import Unknown
 
 GRACE = 5.0
 _TAIL = 2000
+_FILE_LIMIT = 4 << 20
+_CLOCK = 2.0  # seconds: a process's start is known to a second, and an engine reads its files later than that
 _PROC = Path("/proc")
 MASK = "***"
 _SECRET_FLAG = re.compile(
@@ -238,6 +241,38 @@ def masked(argv: Sequence[str]) -> Iterator[str]:
         else:
             yield word
             hide = False
+
+
+def file_of(program: Program, path: str, *, proc: Path = _PROC) -> bytes | Unknown | None:
+    """The content of a file as `program` sees it, below its own root and working folder; None for no file.
+
+    Unknown when it may not be read, and when it was written after the program started: that is not what the
+    program has read.
+    """
+    root = proc / str(program.pid) / "root"
+    place = PurePosixPath(program.folder or "/", path)
+    file = root.joinpath(*place.parts[1:])
+    try:
+        if _leaves(root, place):
+            return Unknown(f"`{path}` is a link out of the container of process {program.pid}")
+        found = file.stat()
+        if isinstance(program.started_at, Unknown) or found.st_mtime > program.started_at + _CLOCK:
+            return Unknown(f"`{path}` may have been written after process {program.pid} started")
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _FILE_LIMIT:
+            return Unknown(f"`{path}` is no file of at most {_FILE_LIMIT >> 20} MiB")
+        return file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as err:
+        return Unknown(f"`{path}` of process {program.pid}: {(err.strerror or str(err)).lower()}")
+
+
+def _leaves(root: Path, place: PurePosixPath) -> bool:
+    """Whether an absolute link on the way would be followed below our root instead of the program's."""
+    if root.samefile("/"):
+        return False
+    steps = (root.joinpath(*place.parts[1:end]) for end in range(2, len(place.parts) + 1))
+    return any(step.is_symlink() and step.readlink().is_absolute() for step in steps)
 
 
 def _own_address(family: int, address: str) -> bool:

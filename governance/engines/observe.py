@@ -15,20 +15,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from governance.adapters.processes import Program, behind_port, is_local
+from governance.adapters.processes import Program, behind_port, file_of, is_local
 from governance.engines import registry, tables
-from governance.engines.keys import put
+from governance.engines.keys import look, put
 from governance.engines.model import FROM_CONFIG, REQUEST_DEFAULT, Engine, Observed
 from governance.errors import Unreachable
-from governance.values import Json, Unknown, Value
+from governance.tiers.reader import read_json
+from governance.values import Json, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 
 FROM_FLAGS: Final = "command line of the server process"
 FROM_VARIABLES: Final = "environment of the server process"
 NOT_SET: Final = "not set by the server process"
+MODEL_FILE: Final = "config.json"  # what every folder of a model has
 # Paths that tell engines apart, in the order they are asked.
 PROBES: Final = (
     "/v1/models",
@@ -46,6 +48,10 @@ _PREFIXES: Final = (
     *("PREFIX_CACHING", "ATTENTION", "PREFILL_CHUNKING", "DISABLE_"),
 )
 _SECRET: Final = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+
+
+# A file of the serving host as the server's process sees it: its bytes, None when there is none, or why not.
+Read: TypeAlias = Callable[[Program, str], bytes | Unknown | None]
 
 
 class Http(Protocol):
@@ -96,10 +102,12 @@ def observe(
     *,
     http: Http,
     process: Program | Unknown | None = None,
+    read: Read = file_of,
 ) -> Observation:
     """What the server at `url` uses. `engine_name` and `version` are the declared ones; empty: detect them.
 
-    `process` is the server's process (`process_behind`), or why it cannot be looked at. Raises `Unreachable`.
+    `process` is the server's process (`process_behind`), or why it cannot be looked at; `read` gives a file
+    as that process sees it. Raises `Unreachable`.
     """
     get = _remembering(http)
     found = detect(get, url)
@@ -109,7 +117,7 @@ def observe(
     if "engine.version" not in values or not isinstance(found.version, Unknown):
         values["engine.version"] = Observed(found.version, found.source)
     seen = _version(values, version if engine_name in ("", found.engine) else "")
-    for key, observed in _from_process(engine, seen, process).items():
+    for key, observed in _from_process(engine, seen, process, read).items():
         if not _known(values.get(key)):
             values[key] = observed
     told = values["engine.version"].value
@@ -255,7 +263,7 @@ def _version(values: Mapping[str, Observed], declared: str) -> str | Unknown:
 
 
 def _from_process(
-    engine: Engine, version: str | Unknown, process: Program | Unknown | None
+    engine: Engine, version: str | Unknown, process: Program | Unknown | None, read: Read
 ) -> dict[str, Observed]:
     """Engine values by the server's own command line, with the defaults of its version."""
     launch = _launch_of(engine, process) if isinstance(process, Program) else None
@@ -263,9 +271,10 @@ def _from_process(
         return {}
     hidden = isinstance(process.environment, Unknown)
     environment = {} if isinstance(process.environment, Unknown) else process.environment
-    by_flags = _values_of(engine, version, launch, {})
+    file = _generation_config(engine, engine.parse(launch, environment).base, process, read)
+    by_flags = _values_of(engine, version, launch, {}, file)
     found: dict[str, Observed] = {}
-    for key, value in _values_of(engine, version, launch, environment).items():
+    for key, value in _values_of(engine, version, launch, environment, file).items():
         if isinstance(value.value, Unknown) or value.provenance.startswith(REQUEST_DEFAULT):
             continue
         if hidden and value.provenance != FROM_CONFIG:
@@ -282,14 +291,30 @@ def _source(key: str, value: EffectiveValue, by_flags: Mapping[str, EffectiveVal
 
 
 def _values_of(
-    engine: Engine, version: str, launch: Sequence[str], environment: Mapping[str, str]
+    engine: Engine,
+    version: str,
+    launch: Sequence[str],
+    environment: Mapping[str, str],
+    file: Tree | Unknown,
 ) -> dict[str, EffectiveValue]:
-    """The engine values and sampling defaults of a launch, by key; what files decide is unknown."""
+    """The engine values and sampling defaults of a launch, by key; `file` is the model's own config."""
     tree: dict[str, Json] = {**engine.parse(launch, environment).base}
     put(tree, "engine.version", version)
-    unseen = Unknown("the process does not show the model's files")
-    drawn = {f"sampling.{key}": value for key, value in engine.sampling_defaults(tree, unseen).items()}
+    drawn = {f"sampling.{key}": value for key, value in engine.sampling_defaults(tree, file).items()}
     return {**engine.engine_values(tree), **drawn}
+
+
+def _generation_config(engine: Engine, said: Tree, process: Program, read: Read) -> Tree | Unknown:
+    """The generation config in the model's folder on the serving host; `{}` for a model without one."""
+    name, model = getattr(engine, "GENERATION_FILE", None), look(said, "model.id")
+    if not isinstance(name, str) or not isinstance(model, str):
+        return Unknown("the process does not show the model's files")
+    data = read(process, f"{model}/{name}")
+    if data is None:
+        weights = read(process, f"{model}/{MODEL_FILE}")
+        return {} if isinstance(weights, bytes) else Unknown(f"`{model}` is no folder of the serving host")
+    tree = data if isinstance(data, Unknown) else read_json(data, name).tree
+    return tree if isinstance(tree, Unknown | Mapping) else Unknown(f"`{name}` cannot be read")
 
 
 def _launch_of(engine: Engine, process: Program | None) -> tuple[str, ...] | None:

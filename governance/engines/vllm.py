@@ -20,6 +20,8 @@ NAME: Final = "vllm"
 # What the server's process is called, and which of its variables may shape an answer.
 PROGRAMS: Final = ("vllm", "vllm.entrypoints.openai.api_server", "api_server.py")
 VARIABLES: Final = ("VLLM_", "CUDA_", "NVIDIA_", "NCCL_", "TORCH", "PYTORCH_", "OMP_", "FLASHINFER_", "HIP_")
+# What it reads from the model's folder for sampling defaults.
+GENERATION_FILE: Final = "generation_config.json"
 
 
 def table(version: str) -> OptionTable | Unknown:

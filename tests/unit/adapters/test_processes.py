@@ -16,6 +16,7 @@ import pytest
 from governance.adapters.processes import (
     Program,
     behind_port,
+    file_of,
     free_port,
     is_local,
     masked,
@@ -265,3 +266,47 @@ def test_a_process_that_is_gone_is_unknown(tmp_path: Path) -> None:
 )
 def test_only_addresses_of_this_machine_are_local(host: str, own: bool) -> None:
     assert is_local(host) is own
+
+
+def seen_by(tmp_path: Path, *, started_at: float | Unknown, folder: str = "/srv") -> tuple[Program, Path]:
+    """A program with a root of its own, as in a container, and that root."""
+    root = tmp_path / "7" / "root"
+    (root / "srv").mkdir(parents=True)
+    return Program(7, ("vllm",), {}, started_at, folder), root
+
+
+def test_a_file_is_read_as_the_process_sees_it(tmp_path: Path) -> None:
+    """A server in a container has another `/models` than we have."""
+    server, root = seen_by(tmp_path, started_at=time.time())
+    (root / "srv/model").mkdir()
+    (root / "srv/model/config.json").write_bytes(b"{}")
+    assert file_of(server, "model/config.json", proc=tmp_path) == b"{}"
+    assert file_of(server, "/srv/model/config.json", proc=tmp_path) == b"{}"
+    assert file_of(server, "model/other.json", proc=tmp_path) is None
+    assert file_of(server, "model/config.json/below", proc=tmp_path) is None
+    assert isinstance(file_of(server, "model", proc=tmp_path), Unknown)
+
+
+def test_a_file_written_after_the_start_is_not_what_the_process_read(tmp_path: Path) -> None:
+    server, root = seen_by(tmp_path, started_at=time.time() - 3600)
+    (root / "srv/config.json").write_bytes(b"{}")
+    found = file_of(server, "config.json", proc=tmp_path)
+    assert isinstance(found, Unknown)
+    assert "after process 7 started" in found.reason
+    os.utime(root / "srv/config.json", (1, 1))
+    assert file_of(server, "config.json", proc=tmp_path) == b"{}"
+    unsure = Program(7, ("vllm",), {}, Unknown("no clock"), "/srv")
+    assert isinstance(file_of(unsure, "config.json", proc=tmp_path), Unknown)
+
+
+def test_a_link_out_of_a_container_is_not_followed_on_our_side(tmp_path: Path) -> None:
+    server, root = seen_by(tmp_path, started_at=time.time())
+    (root / "srv/config.json").symlink_to("/etc/hostname")
+    (root / "srv/near.json").write_bytes(b"[]")
+    (root / "srv/relative.json").symlink_to("near.json")
+    assert isinstance(file_of(server, "config.json", proc=tmp_path), Unknown)
+    assert file_of(server, "relative.json", proc=tmp_path) == b"[]"
+
+
+def test_a_file_of_a_process_that_is_gone_is_none_of_ours(tmp_path: Path) -> None:
+    assert file_of(Program(8, ("vllm",), {}, 0.0, "/"), "x", proc=tmp_path) is None

@@ -148,3 +148,37 @@ def test_an_interpreter_before_the_program_is_passed_over() -> None:
     seen = process("/usr/bin/python3", "/opt/bin/vllm", "serve", "acme/tern", "--max-num-seqs", "4")
     found = observe("vllm", "0.32.0", "http://x", http=Answers(LISTED["vllm"]), process=seen)
     assert found.values["engine.options.max_num_seqs"].value == 4
+
+
+VLLM_LAUNCH = ("vllm", "serve", "/models/tern", "--override-generation-config", '{"top_p": 0.5}')
+FOLDER = {"/models/tern/generation_config.json": b'{"temperature": 0.7}', "/models/tern/config.json": b"{}"}
+
+
+def looked_at(files: dict[str, bytes | Unknown]) -> dict[str, tuple[object, str]]:
+    """What a vLLM shows through its process, whose host has `files`."""
+    found = observe(
+        "vllm", "0.32.0", "http://x", http=Answers(LISTED["vllm"]), process=process(*VLLM_LAUNCH),
+        read=lambda program, path: files.get(path),
+    )  # fmt: skip
+    return {key: (seen.value, seen.source) for key, seen in found.values.items()}
+
+
+def test_the_models_own_generation_config_is_read_where_the_server_has_it() -> None:
+    found = looked_at(dict(FOLDER))
+    where = "generation_config.json of the model, not set by the server process"
+    assert found["sampling.temperature"] == (0.7, where)
+    assert found["sampling.top_p"] == (0.5, "command line of the server process")
+    assert found["sampling.top_k"][0] == 0
+
+
+def test_a_model_folder_without_the_file_has_neutral_defaults_and_a_hub_name_none() -> None:
+    bare = looked_at({"/models/tern/config.json": b"{}"})
+    assert bare["sampling.temperature"][0] == 1.0
+    assert "sampling.temperature" not in looked_at({})
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{", Unknown("written after the start")])
+def test_a_file_that_cannot_be_read_leaves_the_defaults_unknown(content: bytes | Unknown) -> None:
+    found = looked_at(FOLDER | {"/models/tern/generation_config.json": content})
+    assert "sampling.temperature" not in found
+    assert found["sampling.top_p"][0] == 0.5
