@@ -1,7 +1,7 @@
 """Canonical bytes: ours beside the rfc8785 package, over the trees of a thousand realistic tier files.
 
-Both must give equal bytes first, for every tree and for 200,000 random doubles. One run prints our median, the
-peer's, the ratio and the goal.
+Both must give equal bytes first, for every tree and for 200,000 random doubles. One run prints our median,
+the peer's, the ratio and the goal.
 """
 
 from __future__ import annotations
