@@ -9,12 +9,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
 
 HOOK = ["check", "--staged"]
 _ROOT = "configs"
@@ -43,6 +45,7 @@ def _hook() -> int:
         files = "file is" if others == 1 else "files are"
         sys.stdout.write(f"PASS  no governed file is staged ({others} other {files})\n")
         return 0
+    gc.disable()  # what is imported and read stays to the end of this short run
     from governance.cli.judge import hook
     from governance.cli.main import guarded
 
