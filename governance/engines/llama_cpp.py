@@ -64,7 +64,7 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
     return llama_cpp_launch.render(base, options, host=host, port=port, weights=weights)
 
 
-def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
+def parse(argv: Sequence[str], environment: Mapping[str, str], *, version: str = "") -> Imported:  # noqa: ARG001
     """The tiers a launch describes; `parse(render(base)).base` is `base` for what a launch can say."""
     return llama_cpp_import.parse(argv, environment, every_option(NAME))
 

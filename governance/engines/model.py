@@ -137,8 +137,12 @@ class Engine(Protocol):
     def render(self, base: Tree, *, host: str, port: int, weights: str | None = None) -> Launch:
         """The launch `base` asks for; `weights` is a local file or folder that stands in for `model.id`."""
 
-    def parse(self, argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
-        """The tiers a launch describes; `parse(render(base)).base` is `base` for what a launch can say."""
+    def parse(self, argv: Sequence[str], environment: Mapping[str, str], *, version: str = "") -> Imported:
+        """The tiers a launch describes; `parse(render(base)).base` is `base` for what a launch can say.
+
+        With `version` the options of that version count, where options moved between versions; without it
+        those of every version that was read.
+        """
 
     def observable(self, version: str) -> frozenset[str]:
         """The keys `read_back` can see: `sampling.temperature`, `engine.options.max_model_len`."""

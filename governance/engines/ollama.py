@@ -152,7 +152,7 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
     return Launch(("ollama", "serve"), environment)
 
 
-def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
+def parse(argv: Sequence[str], environment: Mapping[str, str], *, version: str = "") -> Imported:  # noqa: ARG001
     """The tiers `ollama serve` with these variables describes; `ollama run MODEL` names the model."""
     base: dict[str, Json] = {"engine": {"name": NAME}}
     findings: list[Finding] = []

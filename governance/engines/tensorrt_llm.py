@@ -186,7 +186,7 @@ def _refuse_sections(sections: Mapping[str, Json]) -> None:
         )
 
 
-def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
+def parse(argv: Sequence[str], environment: Mapping[str, str], *, version: str = "") -> Imported:  # noqa: ARG001
     """The tiers a launch describes; what its options file holds is left open."""
     line = read(list(_own_arguments(argv)), Spellings(TABLE))
     base, extra = keys_of(line.values, TABLE, WORDS)

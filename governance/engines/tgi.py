@@ -236,7 +236,7 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
     return Launch(tuple(argv), environment)
 
 
-def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:
+def parse(argv: Sequence[str], environment: Mapping[str, str], *, version: str = "") -> Imported:  # noqa: ARG001
     """The tiers a launch of TGI describes, and what it leaves open."""
     options = option_values.every_option(NAME)
     words_of = list(argv)

@@ -190,7 +190,12 @@ def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> L
     return Launch((*argv, *arguments(found, options, WORDS)), environment)
 
 
-def parse(argv: Sequence[str], environment: Mapping[str, str]) -> Imported:  # noqa: ARG001 - it reads none
+def parse(
+    argv: Sequence[str],
+    environment: Mapping[str, str],  # noqa: ARG001 - it reads none
+    *,
+    version: str = "",  # noqa: ARG001
+) -> Imported:
     """The tiers a launch of `transformers serve` describes, and what it leaves open."""
     options = option_values.every_option(NAME)
     at = argv.index("serve") + 1 if "serve" in argv else 1

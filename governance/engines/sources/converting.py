@@ -84,7 +84,7 @@ def _parse(service: Service) -> Imported:
     if not service.engine or not service.argv:
         return Imported()
     values = {key: value for key, value in service.environment.items() if not value.startswith("env:")}
-    return registry.load(service.engine).parse(service.argv, values)
+    return registry.load(service.engine).parse(service.argv, values, version=service.version)
 
 
 def _without_references(base: Mapping[str, Json]) -> tuple[dict[str, Json], list[Open]]:
