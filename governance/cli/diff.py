@@ -45,7 +45,7 @@ def command(
       tierlock diff host.json other-host.json            two captures
       tierlock diff HEAD~3:configs/sampling/a.yaml configs/sampling/a.yaml
     """
-    from governance.release.changes import Showing
+    from governance.fingerprint.changes import Showing
     from governance.release.diff import compare
     from governance.release.sides import Place, parse_side
 

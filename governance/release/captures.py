@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
+from governance.fingerprint.changes import Showing
 from governance.fingerprint.compare import capture_changes, compare_captures
-from governance.release.changes import Showing
 from governance.release.found import Found
 from governance.release.sides import CaptureSide
 from governance.values import Unknown

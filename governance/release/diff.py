@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from governance.errors import Usage
-from governance.release.changes import Showing
+from governance.fingerprint.changes import Showing
 from governance.release.found import Found
 from governance.release.sides import CaptureSide, EndpointSide, FileSide, Side, StateSide
 from governance.verdict import Report

@@ -19,7 +19,7 @@ from governance.engines.resolve import engine_of, pinned, reason_of, server_valu
 from governance.engines.services import effective, generation_config
 from governance.errors import TierlockError
 from governance.fingerprint.layers import effective_digest
-from governance.tiers.config import Service
+from governance.tiers.config import Config, Service
 from governance.tiers.treediff import tree_changes
 from governance.values import Effect, Tree, Unknown, Value
 from governance.verdict import Change, EffectiveValue
@@ -36,7 +36,8 @@ class Moves:
 
     `one_sided` are keys that one engine version alone has, `harmless` those that moved and shape no answer:
     neither is in the digest. `doubts` says of each key unknown on a side why; `held` are pinned values whose
-    default moved; `digests` cover what both sides know.
+    default moved; `digests` cover what both sides know. With `same_base` what is not known is not known of
+    either in the same way, and is no news.
     """
 
     changes: tuple[Change, ...] = ()
@@ -47,6 +48,7 @@ class Moves:
     held: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
     unknown: str = ""
+    same_base: bool = False
     digests: tuple[str | Unknown, str | Unknown] = (Unknown("not compared"), Unknown("not compared"))
 
 
@@ -87,8 +89,13 @@ def moves(before: Service, after: Service) -> Moves:
         doubts=doubts,
         held=tuple(_held(before, after)),
         causes=tuple(_causes(before, after, changes)),
+        same_base=_same(before.base, after.base),
         digests=(_digest(old, doubts), _digest(new, doubts)),
     )
+
+
+def _same(one: Config | None, other: Config | None) -> bool:
+    return one is not None and other is not None and (one.tree, one.files) == (other.tree, other.files)
 
 
 def equal(left: Value, right: Value) -> bool:

@@ -14,8 +14,8 @@ from governance.engines.keys import look
 from governance.engines.model import Observed
 from governance.engines.resolve import effect_of, reason_of, resolve
 from governance.engines.services import generation_config
+from governance.fingerprint.changes import Showing
 from governance.fingerprint.layers import effective_digest
-from governance.release.changes import Showing
 from governance.release.found import Found, turned
 from governance.release.identity import identity_of
 from governance.release.sides import EndpointSide, StateSide

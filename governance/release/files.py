@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from governance.errors import Unreadable
+from governance.fingerprint.changes import Showing, config_changes, content_changes, json_differences
 from governance.fingerprint.layers import config_digest
-from governance.release.changes import Showing, config_changes, content_changes, json_differences
 from governance.release.found import Found
-from governance.release.places import place_of
 from governance.release.sides import FileSide
 from governance.tiers.canonical import digest, text_digest
 from governance.tiers.config import TIERS, Config, ConfigId
+from governance.tiers.places import place_of
 from governance.tiers.reader import Reading, read_json, read_yaml
 from governance.tiers.references import references
 from governance.tiers.validate import validate

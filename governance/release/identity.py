@@ -17,7 +17,7 @@ from typing import Final
 from governance.adapters.processes import Program
 from governance.engines.keys import look
 from governance.engines.observe import Observation
-from governance.release.changes import Showing, content_changes
+from governance.fingerprint.changes import Showing, content_changes
 from governance.tiers.config import Config, Service
 from governance.values import ABSENT, Unknown
 from governance.verdict import Change, LayerState

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 
 from governance.engines.resolve import effect_of
 from governance.errors import Unreadable
+from governance.fingerprint.changes import WHOLE, Showing, config_changes, services_changes
 from governance.fingerprint.layers import Fingerprint, short
 from governance.fingerprint.layers import compare as compare_layers
 from governance.fingerprint.services import fingerprint_of
-from governance.release.changes import WHOLE, Showing, config_changes, services_changes
+from governance.fingerprint.states import Differing, bound_by
 from governance.release.effective import Moves, moves
 from governance.release.found import Found
 from governance.release.sides import StateSide
-from governance.release.states import Differing, bound_by
 from governance.tiers.config import SERVICES_FILE, TIERS, Config, ConfigId, Service
 from governance.values import Effect, Unknown
 from governance.verdict import Change, LayerState
@@ -49,7 +49,7 @@ def compare_service(left: StateSide, right: StateSide, showing: Showing) -> Foun
     _effective(found, moved, "effective", showing)
     if all(layer.state == "same" for layer in found.layers[:2]):
         found.open = ""  # the same inputs: what is not known is not known of either in the same way
-    _pinning(found, left, right.service)
+    _pinning(found, left, right.service, "effective")
     if not found.changes and any(_bytes(one) != _bytes(two) for one, two in pairs):
         found.same_meaning = "the files differ in layout, order or comments only"
     return found
@@ -157,6 +157,7 @@ def _affected(
             state = "changed"
         elif one.unknown and state == "same":
             state = "unknown"
+        _pinning(found, left, name, f"effective/{name}")
     if names:
         found.layers.append(LayerState("effective", state, detail=_listed("used by", list(names))))
 
@@ -186,12 +187,12 @@ def _effective(found: Found, moved: Moves, layer: str, showing: Showing) -> None
         ("effective values that moved with the config:", moved.with_config),
         ("moved, and shape no answer:", moved.harmless),
         ("known to one version only:", moved.one_sided),
-        ("not known before start, so not compared:", tuple(moved.doubts)),
+        ("not known before start, so not compared:", () if moved.same_base else tuple(moved.doubts)),
     ):
         if keys:
             names = [key.removeprefix("sampling.") for key in keys]
             found.notes.append(_listed(f"{head}{said}", names, showing))
-    if any(effect_of(key) is Effect.OUTPUT for key in moved.doubts):
+    if not moved.same_base and any(effect_of(key) is Effect.OUTPUT for key in moved.doubts):
         found.open = f"{head}{len(moved.doubts)} effective values are not known before start"
 
 
@@ -201,9 +202,9 @@ def _in_layer(change: Change, layer: str) -> Change:
     return change if layer == change.layer else replace(change, layer=layer)
 
 
-def _pinning(found: Found, left: StateSide, service: str) -> None:
+def _pinning(found: Found, left: StateSide, service: str, layer: str) -> None:
     """The command that writes the older values into the config, when values moved without it."""
-    moved = [c for c in found.changes if c.layer == "effective" and c.key.startswith("sampling.")]
+    moved = [c for c in found.changes if c.layer == layer and c.key.startswith("sampling.")]
     if moved and left.revision:
         found.next = f"tierlock resolve {service} --at {left.revision} --write"
 

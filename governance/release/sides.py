@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from governance.adapters.files import WorkTree, read_file
 from governance.adapters.git import Git, IndexTree, RevisionTree, find_root
 from governance.errors import IncompleteHistory, TierlockError, Unreadable, Usage
-from governance.release.states import State
+from governance.fingerprint.states import State
 from governance.values import Unknown
 
 if TYPE_CHECKING:

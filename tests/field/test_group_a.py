@@ -20,10 +20,10 @@ from governance.fingerprint.compare import capture_changes, compare_captures
 from governance.fingerprint.layers import config_digest
 from governance.fingerprint.observed import resolved_differs
 from governance.fingerprint.services import fingerprint_of
+from governance.fingerprint.states import State
 from governance.fingerprint.weights import verify_revision
 from governance.release.diff import compare
 from governance.release.sides import FileSide, StateSide
-from governance.release.states import State
 from governance.report.json import render as as_json
 from governance.report.text import render as as_text
 from governance.tiers.check import check

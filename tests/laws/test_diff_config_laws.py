@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from governance.adapters.files import MemoryTree
+from governance.fingerprint.changes import Showing, config_changes
 from governance.fingerprint.layers import config_digest
-from governance.release.changes import Showing, config_changes
 from governance.tiers.config import Config, ConfigId, load_config
 
 NUMBER = st.sampled_from([0, 0.0, 1, 1.0, 0.5, 0.2])

@@ -81,6 +81,7 @@ def _kinds(value: Any) -> Any:
 
 
 @given(TREES)
+@settings(deadline=None)
 def test_a_tree_does_not_differ_from_its_copy(tree: Json) -> None:
     assert tree_changes(tree, copy.deepcopy(tree)) == ()
 

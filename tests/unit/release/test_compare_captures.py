@@ -8,12 +8,12 @@ import pytest
 
 from governance.errors import Unreadable
 from governance.fingerprint.capture import Capture, dump
+from governance.fingerprint.changes import Showing
 from governance.fingerprint.freeze import from_list
 from governance.fingerprint.image import Image
 from governance.fingerprint.packages import Package, Packages
 from governance.fingerprint.weights import WeightFile, Weights
 from governance.release.captures import SHOWN
-from governance.release.changes import Showing
 from governance.release.diff import compare
 from governance.release.sides import CaptureSide, Place, parse_side
 from governance.values import ABSENT, Effect, Unknown

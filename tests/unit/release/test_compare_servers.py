@@ -16,10 +16,10 @@ from governance.engines.model import Observed
 from governance.engines.observe import Observation
 from governance.engines.resolve import server_values
 from governance.errors import Unreachable, Usage
-from governance.release.changes import Showing
+from governance.fingerprint.changes import Showing
+from governance.fingerprint.states import State
 from governance.release.diff import compare
 from governance.release.sides import EndpointSide, Place, StateSide, parse_side
-from governance.release.states import State
 from governance.values import Unknown, Value
 from governance.verdict import Outcome, Report
 from tests.support.llama_server import BASE, METADATA, SAMPLING, WEIGHTS, LlamaServer

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from governance.errors import Usage
-from governance.release.changes import WHOLE, Showing
+from governance.fingerprint.changes import WHOLE, Showing
+from governance.fingerprint.states import Differing
 from governance.release.diff import compare
 from governance.release.found import Found
 from governance.release.sides import StateSide, parse_side
-from governance.release.states import Differing
 from governance.tiers.config import ConfigId
 from governance.values import ABSENT, Effect
 from governance.verdict import Change, Outcome, Report

@@ -199,6 +199,7 @@ def test_a_diff_is_empty_only_for_equal_texts(before: str, after: str, unit: Uni
 
 
 @given(TEXTS, TEXTS, st.sampled_from(["word", "token"]))
+@settings(deadline=None)
 def test_pieces_put_together_give_both_texts(before: str, after: str, unit: Unit) -> None:
     found = pieces(before, after, unit)
     assert "".join(piece.text for piece in found if piece.kind != "+") == before

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from bench import corpus
-from governance.release.places import _by_lines, place_of
+from governance.tiers.places import _by_lines, place_of
 from governance.tiers.reader import read_yaml
 from governance.values import Json, KeyPath
 
