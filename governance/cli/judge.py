@@ -66,9 +66,9 @@ def _judged(tree: FileSource, only: Sequence[str] | None, *, cached: bool) -> Re
     today = clock.today()
 
     def judged(seen: FileSource) -> Report:
-        from governance.tiers.check import check
-
         with _nothing_collected():
+            from governance.tiers.check import check
+
             return check(seen, today=today, only=only, engine_facts=_Facts())
 
     if not cached or only is not None:

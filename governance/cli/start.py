@@ -9,14 +9,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
 
 HOOK = ["check", "--staged"]
 _ROOT = "configs"
@@ -43,13 +41,21 @@ def _hook() -> int:
     others = _ungoverned_only()
     if others:
         files = "file is" if others == 1 else "files are"
-        sys.stdout.write(f"PASS  no governed file is staged ({others} other {files})\n")
+        _say(f"PASS  no governed file is staged ({others} other {files})\n")
         return 0
-    gc.disable()  # what is imported and read stays to the end of this short run
     from governance.cli.judge import hook
     from governance.cli.main import guarded
 
     return guarded(hook)
+
+
+def _say(line: str) -> None:
+    """As `output.write`, without its imports: a closed pipe is nobody listening, not an error."""
+    try:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command(args: list[str]) -> int:

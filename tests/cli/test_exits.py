@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -175,6 +176,53 @@ class TestStreams:
         finally:
             os.close(write)
         assert (done.returncode, done.stderr) == (0, b"")
+
+    def test_a_closed_pipe_is_no_error_on_the_fast_way_either(self, tierlock: Tierlock) -> None:
+        tierlock.write("README.md", "hello\n")
+        subprocess.run(["git", "init", "-q"], cwd=tierlock.folder, check=True)
+        subprocess.run(["git", "add", "README.md"], cwd=tierlock.folder, check=True)
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run(
+            [*PROGRAM, "check", "--staged"],
+            cwd=tierlock.folder,
+            env=environment(),
+            stdout=write,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        os.close(write)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    def test_the_fast_way_imports_nothing_heavy(self, tierlock: Tierlock) -> None:
+        """Imports decide what a commit that touches no governed file costs."""
+        tierlock.write("README.md", "hello\n")
+        subprocess.run(["git", "init", "-q"], cwd=tierlock.folder, check=True)
+        subprocess.run(["git", "add", "README.md"], cwd=tierlock.folder, check=True)
+        code = "import sys; from governance.cli.start import main; main(['check', '--staged'])"
+        code += "; print(*sys.modules)"
+        done = subprocess.run(
+            [sys.executable, "-S", "-c", code],
+            cwd=tierlock.folder,
+            env=environment(),
+            capture_output=True,
+            check=True,
+        )
+        said, modules = done.stdout.decode().splitlines()
+        assert said.startswith("PASS  no governed file is staged")
+        heavy = {
+            "re",
+            "enum",
+            "typing",
+            "dataclasses",
+            "subprocess",
+            "pathlib",
+            "click",
+            "pydantic",
+            "json",
+            "ruamel",
+        }
+        assert heavy & set(modules.split()) == set()
 
     def test_a_closed_pipe_does_not_turn_a_block_into_a_pass(self, tierlock: Tierlock) -> None:
         tierlock.change("configs/sampling/factual.yaml", "temperature", "tempurature")
