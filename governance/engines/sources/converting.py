@@ -49,6 +49,7 @@ class Tiers:
 
 
 def convert(service: Service, name: str) -> Tiers:
+    """The tiers of `service`; `name` is used instead of the source's own where it is given."""
     parsed = _parse(service)
     stated, referring = _without_references(parsed.base)
     base: dict[str, Json] = {"kind": "base", **_overlaid(stated, service.known.base)}
@@ -65,13 +66,11 @@ def convert(service: Service, name: str) -> Tiers:
     ]
     _image(base, service)
     _hardware(base, service)
-    _environment(base, service, notes)
+    _environment(base, service, _consumed(service, parsed), notes)
     sampling = {"kind": "sampling", **parsed.sampling, **service.known.sampling}
     prompts: dict[str, Json] = {"kind": "prompts", **parsed.prompts, **service.known.prompts}
     left_open = [*_version_open(service), *referring, *service.left_open, *service.known.left_open]
-    left_open += [
-        item for item in parsed.left_open if item.key != "base: engine.version" or not service.version
-    ]
+    left_open += _unset(base, parsed.left_open, versioned=bool(service.version))
     for file in files:
         prompts["chat_template"] = {"file": file}
     left_open += _base_open(base) + sampling_open(sampling)
@@ -80,11 +79,26 @@ def convert(service: Service, name: str) -> Tiers:
     return Tiers(shown, trees, files, _distinct(left_open), tuple(findings), tuple(notes))
 
 
-def _parse(service: Service) -> Imported:
+def _parse(service: Service, *, without: str = "") -> Imported:
+    """What the engine makes of the launch; `without` leaves one variable out."""
     if not service.engine or not service.argv:
         return Imported()
-    values = {key: value for key, value in service.environment.items() if not value.startswith("env:")}
+    values = {
+        key: value
+        for key, value in service.environment.items()
+        if not value.startswith("env:") and key != without
+    }
     return registry.load(service.engine).parse(service.argv, values, version=service.version)
+
+
+def _consumed(service: Service, parsed: Imported) -> set[str]:
+    """The variables the engine read as options: left out, they would take a value of the tiers with them."""
+
+    def options(imported: Imported) -> dict[str, Json]:
+        return {key: value for key, value in imported.base.items() if key != "environment"}
+
+    whole = options(parsed)
+    return {name for name in service.environment if options(_parse(service, without=name)) != whole}
 
 
 def _without_references(base: Mapping[str, Json]) -> tuple[dict[str, Json], list[Open]]:
@@ -145,14 +159,15 @@ def _hardware(base: dict[str, Json], service: Service) -> None:
         base["hardware"] = hardware
 
 
-def _environment(base: dict[str, Json], service: Service, notes: list[str]) -> None:
+def _environment(base: dict[str, Json], service: Service, consumed: set[str], notes: list[str]) -> None:
     """Variables that shape the output or may: secrets as references, logging left out and named."""
-    taken = set(as_mapping(_look(base, "engine.options")))
     kept: dict[str, Json] = {}
     dropped = []
     for name, value in service.environment.items():
         kind = classify(name)
-        if kind == "noise" or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in taken:
+        if name in consumed:
+            continue
+        if kind == "noise" or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             dropped.append(name)
         elif value.startswith("env:") or kind == "secret" or find_secrets(value):
             kept[name] = f"env:{name}"

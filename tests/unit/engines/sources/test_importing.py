@@ -68,9 +68,9 @@ def test_a_deployment_is_found_behind_other_documents() -> None:
 
 def test_a_secret_is_kept_as_a_reference_only_and_logging_is_left_out() -> None:
     result = import_sources({"deploy.yaml": KUBERNETES.encode()})
-    variables = look(tree(result, "configs/base/tern.yaml"), "environment.variables")
-    assert variables == {
-        "VLLM_ATTENTION_BACKEND": "TRITON_ATTN",
+    base = tree(result, "configs/base/tern.yaml")
+    assert look(base, "engine.options.attention") == "TRITON_ATTN", "the engine's own variable is an option"
+    assert look(base, "environment.variables") == {
         "HF_TOKEN": "env:HF_TOKEN",
         "UPLOAD_PASSWORD": "env:UPLOAD_PASSWORD",
     }
@@ -215,6 +215,17 @@ def test_a_fault_in_a_modelfile_names_its_line() -> None:
     (finding,) = result.report.findings
     assert (finding.path, finding.line) == ("Modelfile", 2)
     assert result.report.outcome is Outcome.BLOCK
+
+
+def test_what_the_source_sets_beside_the_launch_is_not_left_open() -> None:
+    """KServe's storage address names the model although no argument does."""
+    text = (
+        "kind: InferenceService\nmetadata: {name: m}\nspec: {predictor: {model: {modelFormat: "
+        "{name: huggingface}, args: [--backend=huggingface], storageUri: 'hf://a/b'}}}\n"
+    )
+    result = import_sources({"kserve.yaml": text.encode()})
+    assert look(tree(result, "configs/base/m.yaml"), "model.id") == "a/b"
+    assert "base: model.id" not in left_open(result)
 
 
 def test_two_services_of_one_name_keep_apart() -> None:
