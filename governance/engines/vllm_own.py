@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from governance.engines import tables, vllm_map
-from governance.engines.argparse_launch import extra_name
+from governance.engines.argparse_launch import NOT_SAID, extra_name
 from governance.engines.argparse_line import Spellings
 from governance.engines.bound_values import version_of
 from governance.engines.keys import look
@@ -159,7 +159,31 @@ def meant(base: Tree, shown: Mapping[str, Observed]) -> dict[str, EffectiveValue
         elif key.startswith(VARIABLE):
             found[key] = _variable_default(key, observed.value, table)
     found.update(_rewritten(base, shown, table))
+    found.update(_completed(base, shown))
+    found.update(_implied(base, shown, table))
     return found
+
+
+def _completed(base: Tree, shown: Mapping[str, Observed]) -> Iterator[tuple[str, EffectiveValue]]:
+    """A JSON option with the parts that only the engine filled in: what was said must be there, no more."""
+    for group in (vllm_map.SPECULATIVE, vllm_map.KV_TRANSFER):
+        said, seen = look(base, group.prefix), shown.get(group.prefix)
+        if isinstance(said, Mapping) and seen is not None and isinstance(seen.value, Mapping):
+            parts = {k: v for k, v in said.items() if f"{group.prefix}.{k}" not in NOT_SAID}
+            yield group.prefix, EffectiveValue(group.prefix, {**seen.value, **parts}, said, FROM_CONFIG)
+
+
+def _implied(
+    base: Tree, shown: Mapping[str, Observed], table: OptionTable
+) -> Iterator[tuple[str, EffectiveValue]]:
+    """A model is named after itself; adapters that are off have no configuration at all."""
+    key, model = "engine.options.served_model_name", look(base, "model.id")
+    if look(base, key) is ABSENT and model is not ABSENT:
+        default = from_engine_default(NAME, table.version)
+        yield key, EffectiveValue(key, model, ABSENT, default, note="the model's own name")
+    key = "engine.options.lora.enabled"
+    if look(base, key) is False and key in shown and shown[key].value is None:
+        yield key, EffectiveValue(key, None, False, FROM_CONFIG)
 
 
 def _said(base: Tree, table: OptionTable) -> Iterator[tuple[str, Json]]:
@@ -183,7 +207,8 @@ def _option_default(key: str, seen: Value, table: OptionTable) -> EffectiveValue
     option = table.options.get(name)
     if option is None:
         return _open(key, f"vllm {table.version} has no such option")
-    return _default(key, option.default, seen, table, rewritten=name in REWRITTEN)
+    open_ = name in REWRITTEN or option.default is ABSENT or option.default in _UNDECIDED
+    return _default(key, option.default, seen, table, rewritten=open_)
 
 
 def _variable_default(key: str, seen: Value, table: OptionTable) -> EffectiveValue:

@@ -14,9 +14,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from governance.engines.bindings import INTEGERS, NAMES, Group
 from governance.engines.model import Get, Observed
 from governance.engines.read_back import at, dtype_name, from_python, labels
-from governance.engines.vllm_map import ROPE_PARTS
+from governance.engines.vllm_map import KV_TRANSFER, ROPE_PARTS, SPECULATIVE
 from governance.values import ABSENT, Json, Unknown
 
 _O: Final = "engine.options."
@@ -51,6 +52,19 @@ def _overrides(value: Json) -> Json:
 
 def _window(value: Json) -> Json:
     return False if value is True else None
+
+
+def _native(value: Json) -> Json:
+    return "native" if value == "vllm" else value
+
+
+def _on(value: Json) -> Json:
+    return True if value is not None else None
+
+
+def _grouped(group: Group) -> Convert:
+    """The parts of a JSON option that have names of ours; None when the option is off."""
+    return lambda value: group.to_config(value)[0] if isinstance(value, Mapping) else None
 
 
 # Key of the base tier, paths below `vllm_config` (names moved between versions), how the value is read.
@@ -108,6 +122,19 @@ CONFIG: Final[tuple[tuple[str, tuple[str, ...], Convert], ...]] = (
     (_O + "custom_all_reduce", ("parallel_config.disable_custom_all_reduce",), _inverted),
     (_O + "nodes", ("parallel_config.nnodes",), _same),
     (_O + "load_format", ("load_config.load_format",), _same),
+    ("model.implementation", ("model_config.model_impl",), _native),
+    ("precision.kv_cache.skip_layers", ("cache_config.kv_cache_dtype_skip_layers",), INTEGERS.to_config),
+    ("precision.state.cache_dtype", ("cache_config.mamba_cache_dtype",), dtype_name),
+    ("precision.state.dtype", ("cache_config.mamba_ssm_cache_dtype",), dtype_name),
+    (_O + "max_queue", ("scheduler_config.max_num_queued_reqs",), _same),
+    (_O + "redundant_experts", ("parallel_config.eplb_config.num_redundant_experts",), _same),
+    (_O + "logits_processors", ("model_config.logits_processors",), _same),
+    (_O + "runner", ("model_config.runner",), _same),
+    (_O + "multimodal.limits", ("model_config.multimodal_config.limit_per_prompt",), _same),
+    (_O + "multimodal.processor", ("model_config.multimodal_config.mm_processor_kwargs",), _same),
+    (_O + "lora.enabled", ("lora_config",), _on),
+    (_O + "lora.fully_sharded", ("lora_config.fully_sharded_loras",), _same),
+    (_O + "lora.target_modules", ("lora_config.target_modules",), _same),
     (_O + "lora.max_loras", ("lora_config.max_loras",), _same),
     (_O + "lora.max_rank", ("lora_config.max_lora_rank",), _same),
     (_O + "lora.max_cpu_loras", ("lora_config.max_cpu_loras",), _same),
@@ -122,11 +149,9 @@ CONFIG: Final[tuple[tuple[str, tuple[str, ...], Convert], ...]] = (
     (_O + "reasoning_parser", ("structured_outputs_config.reasoning_parser",), _same),
     (_O + "logprobs_mode", ("model_config.logprobs_mode",), _same),
     (_O + "max_logprobs", ("model_config.max_logprobs",), _same),
-    (_O + "speculative.method", ("speculative_config.method",), _same),
-    (_O + "speculative.model", ("speculative_config.model",), _same),
-    (_O + "speculative.num_tokens", ("speculative_config.num_speculative_tokens",), _same),
+    (SPECULATIVE.prefix, ("speculative_config",), _grouped(SPECULATIVE)),
+    (KV_TRANSFER.prefix, ("kv_transfer_config",), _grouped(KV_TRANSFER)),
     (_O + "skip_tokenizer", ("model_config.skip_tokenizer_init",), _same),
-    (_O + "served_model_name", ("model_config.served_model_name",), _same),
 )
 # Key of the base tier and its label of `vllm:cache_config_info`.
 METRIC: Final = "vllm:cache_config_info"
@@ -145,7 +170,7 @@ CACHE: Final = "precision.kv_cache.dtype"
 LATER: Final = frozenset(
     {
         _O + "attention", _O + "gemm_backend", _O + "moe_backend", _O + "load_format",
-        "model.tokenizer.mode",
+        _O + "runner", "model.tokenizer.mode", "model.implementation",
     }
 )  # fmt: skip
 HIDDEN: Final = Unknown("the workers decide it and the server does not show it")
@@ -177,13 +202,16 @@ def _version(answer: object) -> Iterator[tuple[str, Observed]]:
 
 
 def _models(answer: object) -> Iterator[tuple[str, Observed]]:
+    """The model and its names; an adapter is a model with a parent, and is none of them."""
     data = at(answer, "data")
-    first = data[0] if isinstance(data, list) and data else None
-    named = {"max_model_len": _O + "max_model_len", "root": "model.id", "id": _O + "served_model_name"}
-    for field, key in named.items():
-        value = at(first, field)
+    models = [each for each in data if at(each, "parent") in (None, ABSENT)] if isinstance(data, list) else []
+    for field, key in (("max_model_len", _O + "max_model_len"), ("root", "model.id")):
+        value = at(models[0], field) if models else None
         if value is not ABSENT and value is not None:
             yield key, Observed(value, f"GET /v1/models {field}")
+    names = [name for each in models if isinstance(name := at(each, "id"), str)]
+    if names:
+        yield _O + "served_model_name", Observed(NAMES.to_config(list(names)), "GET /v1/models id")
 
 
 def cache_labels(answer: object) -> dict[str, Observed]:
