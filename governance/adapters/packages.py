@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from governance.adapters.names import printable
 from governance.errors import MissingTool, Unreadable
 
 if TYPE_CHECKING:
@@ -208,14 +209,16 @@ def _read(site: str, name: str) -> Distribution:
     base = f"{site}/{name}/"
     record = read_small(base + "RECORD")
     metadata = None if record is not None else read_small(base + "METADATA")
-    return Distribution(site, name, record, read_small(base + "direct_url.json"), metadata)
+    direct_url = read_small(base + "direct_url.json")
+    return Distribution(printable(site), printable(name), record, direct_url, metadata)
 
 
 def _read_egg(site: str, name: str) -> Distribution:
     place = f"{site}/{name}"
     inner = f"{place}/EGG-INFO/PKG-INFO" if name.endswith(".egg") else f"{place}/PKG-INFO"
     metadata = read_small(inner)
-    return Distribution(site, name, None, None, metadata if metadata is not None else read_small(place))
+    found = metadata if metadata is not None else read_small(place)
+    return Distribution(printable(site), printable(name), None, None, found)
 
 
 def read_small(path: str) -> bytes | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from governance.adapters.names import printable
 from governance.adapters.packages import read_small
 from governance.errors import Unreadable
 from governance.values import Unknown
@@ -57,7 +58,7 @@ def environment(pid: int | None = None) -> Mapping[str, str]:
     at.
     """
     if pid is None:
-        return dict(os.environ)
+        return {printable(name): printable(value) for name, value in os.environ.items()}
     try:
         data = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError as err:
@@ -67,7 +68,7 @@ def environment(pid: int | None = None) -> Mapping[str, str]:
             hint="run as the user of the server, or give the number of a running process",
         ) from err
     pairs = (part.partition(b"=") for part in data.split(b"\0") if b"=" in part)
-    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+    return {printable(os.fsdecode(name)): printable(os.fsdecode(value)) for name, _, value in pairs}
 
 
 def interpreter_of(pid: int) -> Path | Unknown:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from governance.adapters.digest_cache import DigestCache, Stat, stat_of
+from governance.adapters.names import printable
 from governance.errors import Unreadable, Usage
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def list_files(root: Path, *, skip: Callable[[str], bool] = lambda _: False) -> 
         except Unreadable:
             if not is_link:
                 raise
-            broken.append(name)
+            broken.append(printable(name))
     return Listing(tuple(sorted(files, key=lambda f: f.name)), tuple(sorted(broken)))
 
 
@@ -113,7 +114,7 @@ def _file(path: str, name: str, is_link: bool) -> File:
     except OSError as err:
         raise Unreadable(f"`{name}` cannot be read: {err.strerror}", where=path) from err
     target = os.path.realpath(path).rpartition("/")[2] if is_link else ""
-    return File(name, path, state.st_size, stat_of(state), target)
+    return File(printable(name), path, state.st_size, stat_of(state), printable(target))
 
 
 def read_range(path: str, start: int, length: int) -> bytes:

@@ -219,3 +219,17 @@ def test_numbers_beyond_63_bits_are_kept(tmp_path: Path) -> None:
     with DigestCache(tmp_path) as cache:
         cache.put({state: {"blake3": "x"}}, now_ns=10_000_000_000)
         assert cache.get(state, "blake3") == "x"
+
+
+def test_a_name_that_is_no_text_is_written_with_its_bytes(tmp_path: Path) -> None:
+    r"""Else two such names would become one, or the record could not be written."""
+    folder = os.fsencode(tmp_path)
+    for name in (b"a\xff.bin", b"a\xfe.bin"):
+        try:
+            with open(folder + b"/" + name, "wb") as file:
+                file.write(name)
+        except OSError:
+            pytest.skip("this file system takes UTF-8 names only")
+    listing = list_files(tmp_path)
+    assert [f.name for f in listing.files] == ["a\\xfe.bin", "a\\xff.bin"]
+    assert len({d["blake3"] for d in digests(listing.files, ("blake3",)).values()}) == 2
