@@ -61,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
 def page() -> str:
     """The whole page."""
     from governance.fingerprint.notices import NOTICES
+    from governance.review.codes import CODES as REVIEW_CODES
     from governance.tiers import exemptions, reader_codes, schema_codes
     from governance.tiers.rules.catalogue import IMPORT_CODES, RULES
 
@@ -76,6 +77,7 @@ def page() -> str:
         table("Exemptions and settings", exemptions.CODES),
         table("Captures", NOTICES),
         table("Import", IMPORT_CODES),
+        table("Review", REVIEW_CODES),
     ]
     return "".join(parts)
 
