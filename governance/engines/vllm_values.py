@@ -24,6 +24,7 @@ from governance.engines.model import (
     FROM_GPU,
     OptionTable,
     from_engine_default,
+    from_request_default,
     from_unknown,
 )
 from governance.engines.vllm_launch import WORDS
@@ -76,7 +77,7 @@ def _has(key: str, version: str) -> bool:
 
 
 def _neutral(key: str, version: str) -> EffectiveValue:
-    """The value of the API or the engine when nobody sets one."""
+    """The value of the API or the engine when nobody sets one; most of them no launch can set."""
     unset = tables.unset(NAME, version)
     fields = tables.defaults(NAME, version, "request")
     params = tables.defaults(NAME, version, "sampling")
@@ -86,7 +87,10 @@ def _neutral(key: str, version: str) -> EffectiveValue:
         if isinstance(source, Mapping) and source.get(name) not in (None, ABSENT):
             value = source[name]
             break
-    return EffectiveValue(key, value, ABSENT, from_engine_default(NAME, version))
+    taken = tables.fact(NAME, version, "generation_config_keys")
+    settable = isinstance(taken, list) and name in taken
+    where = from_engine_default if settable else from_request_default
+    return EffectiveValue(key, value, ABSENT, where(NAME, version))
 
 
 def _seen(base: Tree, file: Tree | Unknown | Absent, version: str) -> Tree | Unknown:
