@@ -26,6 +26,10 @@ KEPT_ALWAYS = {
     "GIT_SSL_NO_VERIFY": "the same",
     "GIT_ASKPASS": "the same",
     "GIT_ALLOW_PROTOCOL": "the same",
+    "GIT_AUTHOR_NAME": "who the commit being made will name (`commit --author`, an amended commit)",
+    "GIT_AUTHOR_EMAIL": "the same",
+    "GIT_COMMITTER_NAME": "the same",
+    "GIT_COMMITTER_EMAIL": "the same",
 }
 KEPT_HERE = {
     "GIT_INDEX_FILE": "the index of the commit being made (pre-commit #1849, lefthook #1265)",

@@ -8,11 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from governance.adapters.git import Git
 from governance.adapters.git_trees import text_of
+from governance.adapters.git_trouble import failure
 from governance.errors import Unreadable
 
 
@@ -75,3 +78,85 @@ def parents_of(raw: bytes) -> tuple[str, ...]:
     """The ids of the parents of a raw commit, first parent first."""
     head = raw.partition(b"\n\n")[0]
     return tuple(line[7:].decode() for line in head.split(b"\n") if line.startswith(b"parent "))
+
+
+def idents(git: Git) -> dict[str, str]:
+    """Who the commit being made would name, as `Name <address> time zone`, by `author` and `committer`.
+
+    A name that git does not know is left out: git itself will refuse to commit.
+    """
+    found = {}
+    for role in ("author", "committer"):
+        status, out, _ = git.ask("var", f"GIT_{role.upper()}_IDENT")
+        if status == 0:
+            found[role] = text_of(out.strip())
+    return found
+
+
+def head_branch(git: Git) -> str:
+    """The full name of the branch that HEAD is on; empty when it is detached."""
+    status, out, _ = git.ask("symbolic-ref", "--quiet", "HEAD")
+    return text_of(out.strip()) if status == 0 else ""
+
+
+def merging(git: Git, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The commits that the commit being made would merge; none when it is no merge.
+
+    git writes `MERGE_HEAD` only after its pre-merge-commit hook; until then the `GITHEAD_<id>` variables of
+    the merge tell.
+    """
+    path = text_of(git.run("rev-parse", "--git-path", "MERGE_HEAD").removesuffix(b"\n"))
+    path = path if os.path.isabs(path) else os.path.join(git.root, path)
+    try:
+        with open(path, encoding="ascii") as file:
+            named = file.read().split()
+    except FileNotFoundError:
+        named = sorted(name.removeprefix("GITHEAD_") for name in environ if name.startswith("GITHEAD_"))
+    return tuple(oid for name in named if (oid := git.find(name)) is not None)
+
+
+def refs(git: Git, *prefixes: str) -> dict[str, str]:
+    """The commits of the refs below `prefixes` by full name; tags of anything else are left out."""
+    out = git.run("for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", *prefixes)
+    rows = [line.split(" ", 2) for line in text_of(out).splitlines()]
+    return {name: oid for oid, kind, name in rows if kind == "commit"}
+
+
+def is_ancestor(git: Git, older: str, newer: str) -> bool:
+    """Whether `older` is part of the history of `newer`. Raises when either is not here."""
+    status, _, err = git.ask("merge-base", "--is-ancestor", older, newer)
+    if status > 1:
+        raise failure(git.root, ("merge-base",), err)
+    return status == 0
+
+
+def count_between(git: Git, before: str, after: str) -> int:
+    """How many commits `after` has that `before` has not."""
+    return int(git.run("rev-list", "--count", "--end-of-options", after, f"^{before}"))
+
+
+@contextmanager
+def merged(git: Git, ours: str, theirs: str) -> Iterator[tuple[Git, str, tuple[str, ...]]]:
+    """What merging `theirs` into `ours` gives: a git that can read it, the id of the tree, and the paths in
+    conflict. Nothing is written to the repository: the objects of the merge live in a temporary folder.
+    """
+    from tempfile import TemporaryDirectory
+
+    objects = text_of(git.run("rev-parse", "--git-path", "objects").removesuffix(b"\n"))
+    objects = objects if os.path.isabs(objects) else os.path.join(git.root, objects)
+    with TemporaryDirectory(prefix="tierlock-") as folder:
+        apart = Git(git.root)
+        known = git.environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+        own = git.environment.get("GIT_OBJECT_DIRECTORY", "")
+        stores = [store for store in (own, objects, *known.split(os.pathsep)) if store]
+        apart.environment = git.environment | {
+            "GIT_OBJECT_DIRECTORY": folder,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(dict.fromkeys(stores)),
+        }
+        with apart:
+            args = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+            status, out, err = apart.ask(*args)
+            if status not in (0, 1) or not out:
+                raise failure(git.root, args, err)
+            tree, *conflicts = [text_of(part) for part in out.split(b"\0") if part]
+            yield apart, tree, tuple(conflicts)
