@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from governance.fingerprint.layers import meaning
+from governance.fingerprint.shapes import table
 from governance.tiers.config import Config
 from governance.tiers.naming import SERVICES_FILE
 from governance.tiers.places import place_of
@@ -24,7 +25,7 @@ from governance.tiers.textdiff import text_changes
 from governance.tiers.textpieces import Unit
 from governance.tiers.treediff import Difference, leaves, tree_changes
 from governance.tiers.validate import spec
-from governance.values import ABSENT, Absent, Effect, Json, KeyPath, Tree, Value, key_text
+from governance.values import ABSENT, Absent, Effect, Json, KeyPath, Tree, Unknown, Value, key_text
 from governance.verdict import Change
 
 WHOLE: Final = "(whole config)"
@@ -51,25 +52,44 @@ def config_changes(
     """What differs in meaning; one change for a config that came or went. Raises `Unreadable`."""
     if before is None or after is None:
         return _whole(layer, before, after)
-    tier = after.id.tier
-    old, new = _narrowed(before, after)
-    differences = tree_changes(
-        meaning(old), meaning(new), by_value=True, is_set=lambda path: _is_set(tier, path)
-    )
     pair = _Pair(layer, before, after, showing)
+    if before.files or after.files:
+        differences = _by_meaning(before, after)
+    else:
+        differences = _by_value(before, after)
     return tuple(change for one in differences for change in pair.changes(one))
 
 
-def _narrowed(before: Config, after: Config) -> tuple[Config, Config]:
-    """Both with only the top-level keys that differ at all: what is the same has the same meaning.
+def _by_meaning(before: Config, after: Config) -> tuple[Difference, ...]:
+    tier = after.id.tier
+    return tree_changes(
+        meaning(before), meaning(after), by_value=True, is_set=lambda path: _is_set(tier, path)
+    )
 
-    Where there are files, any key that names one may differ, so nothing is left out.
+
+def _by_value(before: Config, after: Config) -> tuple[Difference, ...]:
+    """As `_by_meaning`, for configs without files: only top-level keys that differ at all are looked at.
+
+    A key that no table of shapes mentions means its value, so its differences are those of its values.
     """
-    if before.files or after.files:
-        return before, after
-    keys = {one.path[0] for one in tree_changes(before.tree, after.tree)}
-    old, new = ({key: tree[key] for key in tree if key in keys} for tree in (before.tree, after.tree))
-    return replace(before, tree=old), replace(after, tree=new)
+    found = tree_changes(before.tree, after.tree)
+    shapes = table(after.id.tier)
+    keys = {one.path[0] for one in found}
+    shaped = {key for key in keys if shapes.step(str(key)) is not None}
+    plain = tuple(one for one in found if one.path[0] not in shaped and not _equal_numbers(one))
+    if not shaped:
+        return plain
+    old, new = ({key: tree[key] for key in tree if key in shaped} for tree in (before.tree, after.tree))
+    return (*_by_meaning(replace(before, tree=old), replace(after, tree=new)), *plain)
+
+
+def _equal_numbers(one: Difference) -> bool:
+    """Whether a difference is one of kind alone: 1 and 1.0 are one number where the schema gives the type."""
+    return (
+        not isinstance(one.before, Absent | Unknown)
+        and not isinstance(one.after, Absent | Unknown)
+        and not tree_changes(one.before, one.after, by_value=True)
+    )
 
 
 def services_changes(

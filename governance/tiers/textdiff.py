@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from governance.tiers.alignment import matches
-from governance.tiers.text import visible, visible_pair
-from governance.tiers.textpieces import Piece, Unit, joined_lines, pieces, shared_length, shorten
+from governance.tiers.text import visible
+from governance.tiers.textpieces import Piece, Unit, joined_lines, pieces, shared_length, shorten, shown_pair
 
 CONTEXT: Final = 1  # unchanged lines shown around a change
 LIMIT: Final = 40  # lines of a diff that are shown
@@ -64,7 +64,7 @@ def _stretch(old: list[str], new: list[str], at_old: int, at_new: int, unit: Uni
         for sign, number, line in joined_lines(inside, at_old, at_new):
             yield f"{sign} {_number(number)}{line}"
         return
-    left, right = visible_pair("\n".join(old), "\n".join(new))
+    left, right = shown_pair("\n".join(old), "\n".join(new))
     shown_old = left.split("\n") if old else []
     shown_new = right.split("\n") if new else []
     for sign, lines, others, first in (

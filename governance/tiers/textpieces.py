@@ -59,6 +59,13 @@ def shared_length(found: Iterable[Piece]) -> int:
     return sum(len(piece.text.strip()) for piece in found if piece.kind == " ")
 
 
+def shown_pair(before: str, after: str) -> tuple[str, str]:
+    """Both texts made visible and never alike; escapes alone tell ASCII texts apart."""
+    if before.isascii() and after.isascii():
+        return visible(before), visible(after)
+    return visible_pair(before, after)
+
+
 def joined_lines(found: Sequence[Piece], at_old: int, at_new: int) -> Iterator[tuple[str, int, str]]:
     """The pieces as lines: sign, line number, and the marked text."""
     line: list[Piece] = []
@@ -145,7 +152,7 @@ def _mark(line: Sequence[Piece], at: int) -> str:
     kind, text = line[at]
     beside = at + 1 if kind == "-" else at - 1
     other = line[beside].text if 0 <= beside < len(line) and line[beside].kind in "-+" else ""
-    shown, against = visible_pair(text, other) if other else (visible(text), "")
+    shown, against = shown_pair(text, other) if other else (visible(text), "")
     if at + 1 < len(line):
         shown = _ONE_BLANK.sub(" ", shown)  # within a line the bracket shows it
     flat = shorten(shown.replace("\n", "\\n"), against.replace("\n", "\\n"))
