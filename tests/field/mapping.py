@@ -70,6 +70,8 @@ def prompts(tree: Mapping[str, Any]) -> Tree:
     for key in ("chat_template", "tokenizer_config"):
         if isinstance(result.get(key), str):
             result[key] = {"file": result[key].rsplit("/", 1)[-1]}
+    if (form := result.pop("output_format", None)) is not None:
+        result["output"] = {"format": form}
     return result
 
 

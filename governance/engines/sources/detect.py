@@ -1,7 +1,8 @@
 """Which engine a launch or an image starts, and the version its tag claims.
 
 - A program name is evidence; an image name is evidence where no program is given, since the image starts it.
-- Variables of one engine's own family are the last evidence: an image under a house name says nothing else.
+- Variables of one engine's own family come next: an image under a house name says nothing else.
+- The spelling of the options is the last evidence, and told as a guess: `--model` with options vLLM knows.
 - A version read from a tag is what the tag *says*: the importer notes that the image may hold another.
 """
 
@@ -54,6 +55,8 @@ PROGRAMS: Final[dict[str, tuple[str, ...]]] = {
     "ollama": ("ollama", "serve"),
     "tensorrt-llm": ("trtllm-serve",),
 }
+# How each engine's documentation names the model. SGLang takes `--model` too, and writes `--model-path`.
+_MODEL_FLAGS: Final = (("--model-path", "sglang"), ("--model-id", "tgi"), ("--model", "vllm"))
 _VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev|a|b)\d+)*|b\d{4,}")
 
 
@@ -79,6 +82,23 @@ def from_environment(names: Iterable[str]) -> str:
     """The engine whose family of variables is among `names`, or empty when none or several are."""
     found = {engine for name in names for prefix, engine in _FAMILIES if name.startswith(prefix)}
     return found.pop() if len(found) == 1 else ""
+
+
+def from_options(argv: Sequence[str]) -> str:
+    """The engine whose own word for the model is used beside options it knows, every one; or empty.
+
+    One option alone is no evidence, and neither is a program of another name before them.
+    """
+    from governance.engines import tables
+
+    flags = {word.partition("=")[0] for word in argv if word.startswith("--")}
+    if len(flags) < 2 or not argv[0].startswith("-"):
+        return ""
+    for flag, engine in _MODEL_FLAGS:
+        if flag in flags:
+            known = {each for option in tables.every_option(engine).options.values() for each in option.flags}
+            return engine if flags <= known else ""
+    return ""
 
 
 def version_of(image: str) -> str:

@@ -21,6 +21,7 @@ from governance.engines.sources.detect import (
     from_argv,
     from_environment,
     from_image,
+    from_options,
     version_of,
 )
 from governance.engines.sources.model import Hardware, Mount, Service, as_list, as_mapping, as_text
@@ -119,6 +120,8 @@ def _container(
         environment.pop(name_used, None)  # it is in the arguments now
     image = as_text(container.get("image"))
     engine = from_argv(command.argv) or engine or from_image(image) or from_environment(environment)
+    if not engine and (engine := from_options(command.argv)):
+        notes = (*notes, f"only the spelling of the options says that this is {engine}: check it")
     argv = command.argv if from_argv(command.argv) else (*PROGRAMS.get(engine, ()), *command.argv)
     argv = tuple(word for word in argv if not word.startswith(_KSERVE_ARGUMENTS))
     return Service(
