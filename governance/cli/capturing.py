@@ -39,6 +39,7 @@ def wanted(service: str, root: str, given: Mapping[str, Any]) -> Wanted:
         image_platform=given["image_platform"],
         inspect=read_file(inspect) if inspect else None,
         mounts=dict(given["mounts"]),
+        engine=(_text(base, "engine.name"), _text(base, "engine.version")),
         insecure=given["insecure"],
     )
 

@@ -329,7 +329,7 @@ def _weights(wanted: Wanted, found: list[Finding], progress: Progress | None) ->
     result = pure.Weights(
         files,
         wanted.model,
-        hubs.commit_of(place) or wanted.revision,
+        hubs.commit_of(place),
         tuple(sorted((key, value) for key, value in facts.items() if value)),
         tuple(damage),
     )
