@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Final
+from typing import ClassVar, Final
 
 import click
 
@@ -20,6 +21,7 @@ COMMANDS: Final = {
     "capture": "governance.cli.capture",
     "import": "governance.cli.import_",
     "diff": "governance.cli.diff",
+    "review": "governance.cli.review.group",
     "demo": "governance.cli.demo",
     "completion": "governance.cli.completion",
     "version": "governance.cli.version",
@@ -38,30 +40,32 @@ Exit codes, never changed by a flag or a format:
 
 
 class Commands(click.Group):
-    """A group that imports a subcommand when it is asked for."""
+    """A group that imports a subcommand when it is asked for; `modules` has them by name."""
+
+    modules: ClassVar[Mapping[str, str]] = COMMANDS
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names in the order in which people meet them."""
-        return list(COMMANDS)
+        return list(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command, or None."""
-        module = COMMANDS.get(cmd_name)
+        module = self.modules.get(cmd_name)
         return None if module is None else import_module(module).command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that `args` name; a misspelt one is answered with the nearest."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"no command `{args[0]}`{_nearest(args[0])}", ctx)
+        if args and args[0] not in self.modules and not args[0].startswith("-"):
+            raise click.UsageError(f"no command `{args[0]}`{_nearest(args[0], self.modules)}", ctx)
         return super().resolve_command(ctx, args)
 
 
-def _nearest(name: str) -> str:
+def _nearest(name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, COMMANDS, n=1)
+    near = get_close_matches(name, list(names), n=1)
     return f", did you mean `{near[0]}`?" if near else ""
 
 

@@ -1,7 +1,7 @@
 """The fast door: what the console command calls first.
 
-- `tierlock check --staged` runs on every commit, and most commits touch no governed file. That case is
-  answered here, with one `git diff-index` and without importing click, pydantic, dataclasses or pathlib.
+- The hooks run on every commit, and most commits touch no governed file. That case is answered
+  here, with one `git diff-index` and without importing click, pydantic, dataclasses or pathlib.
 - The door opens only when git says that something is staged and that none of it is governed. Nothing
   staged (CI, an amended message), a ref that pre-commit names, an error of git, any other argument: on to
   the full command, which looks for itself. The hook never passes by not looking.
@@ -16,7 +16,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-HOOK = ["check", "--staged"]
+HOOKS = {
+    ("check", "--staged"): "governance.cli.judge",
+    ("review", "gate"): "governance.cli.review.judging",
+    ("review", "gate", "--staged"): "governance.cli.review.judging",
+}
+"""The command lines that run on every commit, and the module whose `hook` answers where more is to do."""
+
 _ROOT = "configs"
 _SERVICES = "tierlock.yaml"
 _ASKED_FOR_A_REF = (
@@ -31,22 +37,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of `tierlock` called with `argv` (default: the process's own arguments)."""
     args = sys.argv[1:] if argv is None else list(argv)
     try:
-        return _hook() if args == HOOK else _command(args)
+        module = HOOKS.get(tuple(args))
+        return _command(args) if module is None else _hook(module)
     except KeyboardInterrupt:  # while modules were still being imported
         sys.stderr.write("tierlock: interrupted\n")
         return 130
 
 
-def _hook() -> int:
+def _hook(module: str) -> int:
     others = _ungoverned_only()
     if others:
         files = "file is" if others == 1 else "files are"
         _say(f"PASS  no governed file is staged ({others} other {files})\n")
         return 0
-    from governance.cli.judge import hook
+    from importlib import import_module
+
     from governance.cli.main import guarded
 
-    return guarded(hook)
+    return guarded(lambda: import_module(module).hook())
 
 
 def _say(line: str) -> None:

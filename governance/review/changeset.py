@@ -12,7 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from governance.adapters.files import Entry, FileSource, Kind, MemoryTree
@@ -175,11 +176,4 @@ def _risk(changes: Iterable[Change]) -> Effect:
 
 
 def _in_layer(change: Change, layer: str) -> Change:
-    from dataclasses import replace
-
     return replace(change, layer=layer)
-
-
-def touched(change_set: ChangeSet) -> Mapping[str, Transition]:
-    """The transitions by the key of their subject."""
-    return {one.subject.key: one for one in change_set.transitions}

@@ -14,8 +14,8 @@ from dataclasses import replace
 from governance.review.gate import Ground, Verdict
 from governance.review.model import Decision, Judged, Requirement, SubjectKind, Transition
 from governance.tiers.config import SERVICES_FILE
-from governance.values import Effect, Json
-from governance.verdict import Change, Check, Finding, Outcome, Report, Severity, sort_findings
+from governance.values import Json
+from governance.verdict import Check, Finding, Outcome, Report, Severity, sort_findings
 
 LOCAL = "a local hook can be skipped; the push, CI and `tierlock review audit` look again"
 
@@ -24,7 +24,8 @@ def report(command: str, verdicts: Sequence[Verdict], *, extra: Iterable[Check] 
     """The report on `verdicts`, in their order."""
     checks = [*extra, *(check for one in verdicts for check in _checks(one))]
     findings = [finding for one in verdicts for finding in _findings(one)]
-    changes = dict.fromkeys(change for one in verdicts for change in _changes(one))
+    moved = {each.subject: each for one in verdicts for each in one.change_set.transitions}
+    changes = [change for each in moved.values() for change in each.changes]
     notes = dict.fromkeys(note for one in verdicts for note in _notes(one))
     waiting = [each for one in verdicts if one.enforced for each in one.decisions if each.missing]
     return Report(
@@ -132,11 +133,6 @@ def _refused(one: Judged, transition: Transition) -> Finding:
     return Finding("TL502", message, Severity.WARNING, one.evidence.where or transition.path)
 
 
-def _changes(verdict: Verdict) -> Iterator[Change]:
-    for transition in verdict.change_set.transitions:
-        yield from transition.changes
-
-
 def _notes(verdict: Verdict) -> Iterator[str]:
     for transition in verdict.change_set.transitions:
         if transition.used_by and transition.subject.kind is SubjectKind.CONFIG:
@@ -239,11 +235,6 @@ def _decided(decision: Decision) -> dict[str, Json]:
         "emergency": decision.emergency,
         "outcome": decision.outcome.value,
     }
-
-
-def gravest(transitions: Iterable[Transition]) -> Effect:
-    """The gravest effect of all of them."""
-    return max((one.risk for one in transitions), key=lambda effect: effect.rank, default=Effect.NONE)
 
 
 def _count(number: int, what: str) -> str:
