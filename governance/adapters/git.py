@@ -17,20 +17,20 @@ import os
 from governance.adapters.git_environment import child_environment
 from governance.adapters.git_trees import IndexTree, RevisionTree, text_of
 from governance.adapters.git_trouble import absent_object, failure, no_such, shallow
-from governance.adapters.pipes import Talk, call
+from governance.adapters.pipes import Talk, call, later
 from governance.errors import Unreadable
 
 __all__ = ["Git", "IndexTree", "Moved", "RevisionTree", "find_root"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import NoReturn
 
 _SETTINGS = ("-c", "core.warnAmbiguousRefs=true", "-c", "core.fsmonitor=false")
 _RAW = ("--raw", "-r", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv")
-_WINDOW = 60  # ids asked for at once: under 4 KiB, so that neither side of a pipe can wait for the other
+_WINDOW = 60  # ids asked for at once; two windows fit in any pipe, so neither side waits for the other
 _MAX_BYTES = 64 * 1024 * 1024  # as `files.MAX_BYTES`, without importing it
 
 
@@ -69,8 +69,10 @@ class Git:
 
     def ask(self, *args: str, given: bytes = b"") -> tuple[int, bytes, bytes]:
         """Exit status, output and messages of `git args`, for questions that git may answer with no."""
-        argv = ("git", "-C", self.root, *_SETTINGS, *args)
-        return call(argv, environment=self.environment, given=given)
+        return call(self._argv(args), environment=self.environment, given=given)
+
+    def _argv(self, args: Sequence[str]) -> Sequence[str]:
+        return ("git", "-C", self.root, *_SETTINGS, *args)
 
     def resolve(self, revision: str) -> str:
         """The full id of the commit that `revision` names.
@@ -117,8 +119,20 @@ class Git:
 
     def moved(self, before: str, after: str, *prefixes: str) -> list[Moved]:
         """What differs between two commits or trees, at or below `prefixes` (everywhere when none)."""
-        out = self.run("diff-tree", *_RAW, "--end-of-options", before, after, "--", *_trim(prefixes))
-        return _parse_raw(out)
+        return self.moved_later(before, after, *prefixes)()
+
+    def moved_later(self, before: str, after: str, *prefixes: str) -> Callable[[], list[Moved]]:
+        """As `moved`; git starts at once, and the answer, to be asked for once, waits for it."""
+        args = ("diff-tree", *_RAW, "--end-of-options", before, after, "--", *_trim(prefixes))
+        answer = later(self._argv(args), environment=self.environment)
+
+        def moved() -> list[Moved]:
+            status, out, err = answer()
+            if status != 0:
+                raise failure(self.root, args, err)
+            return _parse_raw(out)
+
+        return moved
 
     def staged(self, *prefixes: str) -> list[Moved]:
         """What the commit being made would change. Before the first commit everything is added."""
@@ -144,27 +158,35 @@ class Git:
 
         Raises `Unreadable` for one that is missing or larger than 64 MiB.
         """
+        return list(self.each_blob(wanted))
+
+    def each_blob(self, wanted: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+        """As `blobs`, one after the other: git reads ahead while the caller works on what came."""
+        windows = [wanted[start : start + _WINDOW] for start in range(0, len(wanted), _WINDOW)]
         try:
-            return [
-                content
-                for start in range(0, len(wanted), _WINDOW)
-                for content in self._contents(wanted[start : start + _WINDOW])
-            ]
+            for number, window in enumerate(windows):
+                if number == 0:
+                    self._ask_for(window)
+                if number + 1 < len(windows):
+                    self._ask_for(windows[number + 1])
+                for oid, path in window:
+                    yield self._next_content(oid, path)
         except BaseException:
             self.close()  # answers not taken would be read as those of the next question
             raise
 
-    def _contents(self, window: Sequence[tuple[str, str]]) -> list[bytes]:
+    def _ask_for(self, window: Sequence[tuple[str, str]]) -> None:
         if self._batch is None:
-            argv = ("git", "-C", self.root, *_SETTINGS, "cat-file", "--batch")
-            self._batch = Talk(argv, environment=self.environment)
+            self._batch = Talk(self._argv(("cat-file", "--batch")), environment=self.environment)
         try:
             self._batch.say("".join(f"{oid}\n" for oid, _ in window).encode())
         except BrokenPipeError:
             self._ended()
-        return [self._next_content(self._batch, oid, path) for oid, path in window]
 
-    def _next_content(self, batch: Talk, oid: str, path: str) -> bytes:
+    def _next_content(self, oid: str, path: str) -> bytes:
+        batch = self._batch
+        if batch is None:
+            self._ended()
         head = batch.line().split()
         if len(head) == 3 and head[1] == b"blob":
             size = int(head[2])

@@ -28,28 +28,42 @@ def call(
 
     A negative status is the signal that ended the program, as in `subprocess`.
     """
+    return later(argv, environment=environment, given=given, spawn=spawn)()
+
+
+def later(
+    argv: Sequence[str], *, environment: Mapping[str, str], given: bytes = b"", spawn: bool = _SPAWN
+) -> Callable[[], tuple[int, bytes, bytes]]:
+    """As `call`, but `argv` runs at once and the answer, to be asked for once, waits for it.
+
+    Where there is no `posix_spawn` it runs when the answer is asked for.
+    """
     if not spawn:
-        return _call_portably(argv, environment, given)
+        return lambda: _call_portably(argv, environment, given)
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
     mine = [in_write, out_read, err_read]
     _widen(out_read)
     try:
-        try:
-            wait = _spawn(argv, environment, in_read, out_write, err_write)
-        finally:
-            for handle in (in_read, out_write, err_write):
-                os.close(handle)
-        try:
-            out, err = _exchange(mine, given)
-        finally:
-            while mine:
-                os.close(mine.pop())
-            status = wait()
-    finally:
+        wait = _spawn(argv, environment, in_read, out_write, err_write)
+    except BaseException:
         for handle in mine:
             os.close(handle)
+        raise
+    finally:
+        for handle in (in_read, out_write, err_write):
+            os.close(handle)
+    return lambda: _answer(mine, given, wait)
+
+
+def _answer(mine: list[int], given: bytes, wait: Callable[[], int]) -> tuple[int, bytes, bytes]:
+    try:
+        out, err = _exchange(mine, given)
+    finally:
+        while mine:
+            os.close(mine.pop())
+        status = wait()
     return status, out, err
 
 
@@ -64,6 +78,7 @@ class Talk:
         self._buffer = bytearray()
         in_read, self._say = os.pipe()
         self._hear, out_write = os.pipe()
+        _widen(self._hear)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         self._wait: Callable[[], int] | None = None
         start = _spawn if spawn else _start_portably

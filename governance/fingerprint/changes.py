@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from governance.fingerprint.layers import meaning
@@ -24,13 +25,16 @@ from governance.tiers.reader import Reading, read_json
 from governance.tiers.textdiff import text_changes
 from governance.tiers.textpieces import Unit
 from governance.tiers.treediff import Difference, leaves, tree_changes
-from governance.tiers.validate import spec
+from governance.tiers.validate import spec as _spec
 from governance.values import ABSENT, Absent, Effect, Json, KeyPath, Tree, Unknown, Value, key_text
 from governance.verdict import Change
 
 WHOLE: Final = "(whole config)"
 # Lists in a model's own JSON files that are sets of token ids: their order means nothing to an engine.
 ID_SETS: Final = frozenset({"eos_token_id", "suppress_tokens", "begin_suppress_tokens", "bad_words_ids"})
+
+
+spec = lru_cache(maxsize=4096)(_spec)
 
 
 @dataclass(frozen=True, slots=True)

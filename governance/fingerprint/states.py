@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from governance.adapters.files import Entry, FileSource, Kind, MemoryTree
@@ -130,7 +130,9 @@ class Differing:
         if between is None:
             self.paths = _compared(left.source, right.source)
         else:
-            git, moved = between
+            git, asked = between
+            right.settings()  # needed later; read while git compares
+            moved = asked()
             self.paths = sorted(one.path for one in moved)
             self._load(git, moved)
         if SERVICES_FILE not in self.paths:
@@ -166,11 +168,12 @@ class Differing:
                     wanted.append((oid, f"{folder}{one.path}"))
                     places.append((state, config_id, one.path))
         files: dict[tuple[State, ConfigId], dict[str, bytes]] = defaultdict(dict)
-        for (state, config_id, path), content in zip(places, git.blobs(wanted), strict=True):
-            files[state, config_id][path] = content
-        for (state, config_id), found in files.items():
-            if config_id.path in found:
-                state.take(config_id, found)
+        left_to_come = Counter((state, config_id) for state, config_id, _ in places)
+        for (state, config_id, path), content in zip(places, git.each_blob(wanted), strict=True):
+            found = files[state, config_id]
+            found[path] = content
+            if len(found) == left_to_come[state, config_id] and config_id.path in found:
+                state.take(config_id, files.pop((state, config_id)))
 
 
 def _folder(source: FileSource) -> str:
@@ -178,25 +181,32 @@ def _folder(source: FileSource) -> str:
     return f"{folder}/" if folder else ""
 
 
-def _asked_of_git(left: FileSource, right: FileSource) -> tuple[Git, list[Moved]] | None:
-    """What git says differs, when both states are git's; None otherwise."""
+def _asked_of_git(left: FileSource, right: FileSource) -> tuple[Git, Callable[[], list[Moved]]] | None:
+    """The question to git what differs, when both states are git's; None otherwise."""
     if not isinstance(left, RevisionTree | IndexTree) or not isinstance(right, RevisionTree | IndexTree):
         return None
     if left.git is not right.git or left.folder != right.folder:
         return None
-    folder = _folder(left)
+    git, folder = left.git, _folder(left)
     prefixes = [f"{folder}{part}" for part in GOVERNED]
+    later = None
     if isinstance(left, RevisionTree) and isinstance(right, RevisionTree):
-        moved = left.git.moved(left.oid, right.oid, *prefixes)
-    elif isinstance(left, RevisionTree):
-        moved = left.git.staged_against(left.oid, *prefixes)
-    elif isinstance(right, RevisionTree):
-        moved = [_turned(one) for one in right.git.staged_against(right.oid, *prefixes)]
-    else:
-        moved = []
-    for one in moved:
-        one.path = one.path.removeprefix(folder)
-    return left.git, moved
+        later = git.moved_later(left.oid, right.oid, *prefixes)
+
+    def moved() -> list[Moved]:
+        if later is not None:
+            found = later()
+        elif isinstance(left, RevisionTree):
+            found = git.staged_against(left.oid, *prefixes)
+        elif isinstance(right, RevisionTree):
+            found = [_turned(one) for one in git.staged_against(right.oid, *prefixes)]
+        else:
+            found = []
+        for one in found:
+            one.path = one.path.removeprefix(folder)
+        return found
+
+    return git, moved
 
 
 def _turned(one: Moved) -> Moved:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Final
 
 from governance.errors import Usage
@@ -30,7 +31,13 @@ def compare(
 
     Raises `Usage` for sides that cannot be compared, `Unreachable` for a server that does not answer.
     """
-    found = _found(left, right, showing or Showing())
+    collecting = gc.isenabled()
+    gc.disable()  # nearly all that is made stays to the end; collecting takes 6 % of the time
+    try:
+        found = _found(left, right, showing or Showing())
+    finally:
+        if collecting:
+            gc.enable()
     found.run = {"left": left.label, "right": right.label, **found.run}
     return found.report(fail_on_difference=fail_on_difference)
 
