@@ -13,7 +13,8 @@ from governance.engines.services import effective, named
 from governance.fingerprint.layers import Fingerprint, service_fingerprint, short
 from governance.fingerprint.left_out import left_out
 from governance.tiers.config import Repository, Service
-from governance.values import Unknown
+from governance.tiers.writer import dump
+from governance.values import Json, Unknown
 from governance.verdict import Check, LayerState, Outcome, Report, sort_findings
 
 if TYPE_CHECKING:
@@ -93,11 +94,25 @@ def capture_report(capture: Capture, written: str) -> Report:
         checks=(Check("captured", Outcome.BLOCK if bad else Outcome.PASS),),
         findings=sort_findings(capture.findings),
         layers=layers,
+        notes=_manifest(capture),
         summary=f"{told}, written to {written}" if written else f"{told}, written nowhere",
         next="" if written else "tierlock capture -o host.json",
         generated_at=capture.generated_at,
         run={"tool": capture.tool, "scheme": capture.scheme},
     )
+
+
+def _manifest(capture: Capture) -> tuple[str, ...]:
+    """The weight files and their digests as they stand in a base config, ready to be pasted."""
+    weights = capture.weights
+    if weights is None or isinstance(weights, Unknown):
+        return ()
+    files: dict[str, Json] = {}
+    for file in weights.files:
+        algorithm = "sha256" if file.digest("sha256") else "blake3"
+        files[file.name] = f"{algorithm}:{file.digest(algorithm)}"
+    tree: dict[str, Json] = {"model": {"weights": {"files": files}}}
+    return ("for the base config:", *(f"  {line}" for line in dump(tree).splitlines()))
 
 
 def left_out_report() -> Report:

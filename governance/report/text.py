@@ -32,11 +32,16 @@ def render(report: Report, style: Style = PLAIN) -> str:
         _tables(report, style),
         [_score(score) for score in report.scores],
         list(_checks(report, style)),
-        [line for note in report.notes for line in wrap(plain(note), style.width, "", "  ")],
+        [line for note in report.notes for line in _note(note, style)],
         [f"next    {plain(report.next)}"] if report.next else [],
     )
     blocks = ["\n".join(part) for part in _joined(parts) if part]
     return "\n\n".join([*blocks, _verdict(report, style)]) + "\n"
+
+
+def _note(note: str, style: Style) -> list[str]:
+    """A sentence is broken to fit; an indented line is meant as it is, for pasting."""
+    return [plain(note)] if note.startswith("  ") else wrap(plain(note), style.width, "", "  ")
 
 
 def _tables(report: Report, style: Style) -> list[str]:

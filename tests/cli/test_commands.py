@@ -310,6 +310,14 @@ class TestCapture:
         assert ran.code == 1
         assert [finding for finding in ran.json["findings"] if finding["severity"] == "error"]
 
+    def test_the_digests_of_weights_can_be_pasted_into_the_base_config(self, bare: Tierlock) -> None:
+        bare.write("models/config.json", "{}\n")
+        notes = bare.run("capture", "--weights", "models", "--format", "json").json["notes"]
+        lines = [note for note in notes if note.startswith("  ")]
+        assert lines[:3] == ["  model:", "    weights:", "      files:"]
+        assert any('config.json: "blake3:' in line for line in lines)
+        assert set(lines) <= set(bare.run("capture", "--weights", "models").out.splitlines())
+
     def test_a_list_of_packages_stands_for_an_environment(self, bare: Tierlock) -> None:
         bare.write("requirements.txt", "vllm==0.8.2\ntorch==2.6.0+cu124\n")
         layers = bare.run("capture", "--freeze", "requirements.txt", "--format", "json").json["layers"]

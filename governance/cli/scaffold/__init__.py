@@ -26,6 +26,7 @@ _BASE: Final = ("smollm2.yaml", "smollm2/requirements.lock")
 ENGINES: Final = {
     "llama.cpp": Ready("8080", (*_BASE, "smollm2/generation_config.json")),
     "vllm": Ready("8000", _BASE),
+    "sglang": Ready("30000", _BASE),
 }
 
 _TREE: Final = (
