@@ -107,10 +107,7 @@ def _manifest(capture: Capture) -> tuple[str, ...]:
     weights = capture.weights
     if weights is None or isinstance(weights, Unknown):
         return ()
-    files: dict[str, Json] = {}
-    for file in weights.files:
-        algorithm = "sha256" if file.digest("sha256") else "blake3"
-        files[file.name] = f"{algorithm}:{file.digest(algorithm)}"
+    files: dict[str, Json] = {file.name: file.sha256 or file.blake3 for file in weights.files}
     tree: dict[str, Json] = {"model": {"weights": {"files": files}}}
     return ("for the base config:", *(f"  {line}" for line in dump(tree).splitlines()))
 

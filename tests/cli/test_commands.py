@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -315,7 +316,7 @@ class TestCapture:
         notes = bare.run("capture", "--weights", "models", "--format", "json").json["notes"]
         lines = [note for note in notes if note.startswith("  ")]
         assert lines[:3] == ["  model:", "    weights:", "      files:"]
-        assert any('config.json: "blake3:' in line for line in lines)
+        assert re.fullmatch(r' +config\.json: "blake3:[0-9a-f]{64}"', lines[3])
         assert set(lines) <= set(bare.run("capture", "--weights", "models").out.splitlines())
 
     def test_a_list_of_packages_stands_for_an_environment(self, bare: Tierlock) -> None:
