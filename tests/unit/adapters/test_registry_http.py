@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from governance.adapters.registry import Credentials, Registry, credential_files, credentials_for, is_local
+from governance.adapters.registry import Registry, is_local
+from governance.adapters.registry_login import Credentials, credential_files, credentials_for
 from governance.errors import Unreachable
 from governance.fingerprint.image import ACCEPT, parse_reference
 from governance.fingerprint.registry import look_up

@@ -13,9 +13,9 @@ from governance.fingerprint.packages import (
     from_json,
     layer_value,
     public_url,
-    record_digest,
     to_json,
 )
+from governance.fingerprint.wheel_record import record_digest
 from governance.values import Unknown
 from tests.support.distributions import install, record_lines
 
