@@ -124,7 +124,9 @@ class Evidence:
 
     `payload` is the exact statement that was signed, `signatures` who signed it; both empty for a review
     on a forge, which has `head`, the commit it was given for, and `account`, the numeric id of the person.
-    `refused` says why it cannot count, when reading it alone already tells.
+    `refused` says why it cannot count, `unjudged` why it cannot be judged (a newer format), when reading it
+    alone already tells. `spent` is set when the state before the change already held it and the subject has
+    moved since: it was given for an earlier landing.
     """
 
     source: Source
@@ -145,6 +147,8 @@ class Evidence:
     signatures: tuple[Signature, ...] = ()
     withdrawn: bool = False
     refused: str = ""
+    unjudged: str = ""
+    spent: bool = False
 
     def is_for(self, subject: Subject) -> bool:
         """Whether it was made for this very subject: kind, name, both digests and scheme."""
