@@ -72,13 +72,12 @@ def environment(pid: int | None = None) -> Mapping[str, str]:
 
 
 def root_of(pid: int) -> Path | None:
-    """The root folder of a process in a container, as seen from here; `None` when it sees the same files
-    as we do.
+    """The root folder of a process in a container, as seen from here; `None` when it sees our own files.
 
     It is told by the mount namespace: the root itself reads as `/` from inside and outside.
     """
     try:
-        theirs, ours = (os.readlink(f"/proc/{who}/ns/mnt") for who in (pid, "self"))
+        theirs, ours = (Path(f"/proc/{who}/ns/mnt").readlink() for who in (pid, "self"))
     except OSError:
         return None
     return None if theirs == ours else Path(f"/proc/{pid}/root")

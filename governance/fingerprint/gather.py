@@ -31,9 +31,7 @@ DAMAGE: Final = frozenset({"TL960", "TL963", "TL964", "TL965"})
 
 
 def packages(wanted: Wanted, found: list[Finding]) -> Packages | Unknown:
-    """The packages of the wanted interpreter or list. Raises `Unreadable` when what was named is not
-    there.
-    """
+    """The packages of the wanted interpreter or list. Raises `Unreadable` when what was named is missing."""
     from governance.fingerprint.packages import from_distributions
 
     if wanted.package_list is not None:

@@ -71,7 +71,10 @@ class Capture:
         if self.scheme != SCHEME:
             return {name: self.recorded.get(name, Unknown("not in the record")) for name in self.values()}
         values = self.values()
-        return {n: v if isinstance(v, Unknown) else digest(v) for n, v in values.items()}
+        found = {n: v if isinstance(v, Unknown) else digest(v) for n, v in values.items() if n != "packages"}
+        if self.packages is not None:
+            found["packages"] = _of_packages(self.packages)
+        return {name: found[name] for name in values}
 
     def parts(self) -> dict[str, str | Unknown]:
         """The digest of each part of the platform layer: `driver`, `gpu`, `os packages`, …"""
@@ -83,6 +86,10 @@ class Capture:
     def fingerprint(self) -> Fingerprint:
         """The captured layers alone."""
         return Fingerprint(self.digests(), self.scheme)
+
+
+def _of_packages(packages: Packages | Unknown) -> str | Unknown:
+    return packages if isinstance(packages, Unknown) else package_lists.layer_digest(packages)
 
 
 def _value(layer: T | Unknown, take: Callable[[T], Tree | Unknown]) -> Tree | Unknown:
