@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import TypeAlias
@@ -34,6 +34,7 @@ from governance.review.model import (
     Transition,
 )
 from governance.review.policy import Policy, has_policy, protected, requirement
+from governance.review.spent import is_spent
 from governance.tiers.config import SERVICES_FILE
 from governance.verdict import Finding, Severity
 
@@ -237,15 +238,26 @@ def _unreadable(base: FileSource, fault: Finding) -> Finding:
 
 
 def find_evidence(landing: Landing, change_set: ChangeSet, bench: Bench) -> tuple[Evidence, ...]:
-    """The approvals of what moves in the states of the landing, the same file once, and those of a forge."""
-    subjects = [one.subject for one in change_set.transitions]
+    """The approvals of what moves in the states of the landing, the same file once, and those of a forge.
+
+    What the state before holds already is looked at twice: for another pair of digests it is history and left
+    out, for this one it may be used up.
+    """
+    subjects = {one.subject.key: one.subject for one in change_set.transitions}
     found: dict[tuple[str, bytes], Evidence] = {}
-    for source in landing.approvals if subjects else ():
+    for number, source in enumerate(landing.approvals if subjects else ()):
         try:
-            given = list(bench.read(source, subjects))
+            given = list(bench.read(source, tuple(subjects.values())))
         except Unreadable as err:
             message = f"the approvals in the {source.label} cannot be read: {err.message}"
             raise Unreadable(message, where=err.where, hint=err.hint) from err
         for one in given:
-            found.setdefault((one.where, one.payload), one)
+            if number == 0:
+                found[one.where, one.payload] = one
+                continue
+            known = found.pop((one.where, one.payload), one)
+            subject = subjects.get(one.subject_key)
+            if subject is not None and known.is_for(subject):
+                spent = is_spent(source, one.where, subject)
+                found[one.where, one.payload] = replace(known, spent=known.spent or spent)
     return (*found.values(), *bench.forge)

@@ -82,8 +82,7 @@ def _read(source: FileSource, subjects: Sequence[Subject]) -> Iterable[Evidence]
         return ()
     from governance.review.approval import read_approvals
 
-    wanted = {subject.key for subject in subjects}
-    return [one for one in read_approvals(source) if one.subject_key in wanted]
+    return read_approvals(source, subjects)
 
 
 def _judge(evidence: Evidence, subject: Subject, policy: Policy, authors: Authors, now: datetime) -> Judged:
