@@ -245,19 +245,22 @@ def find_evidence(landing: Landing, change_set: ChangeSet, bench: Bench) -> tupl
     """
     subjects = {one.subject.key: one.subject for one in change_set.transitions}
     found: dict[tuple[str, bytes], Evidence] = {}
-    for number, source in enumerate(landing.approvals if subjects else ()):
+    for source in landing.approvals if subjects else ():
         try:
             given = list(bench.read(source, tuple(subjects.values())))
         except Unreadable as err:
             message = f"the approvals in the {source.label} cannot be read: {err.message}"
             raise Unreadable(message, where=err.where, hint=err.hint) from err
         for one in given:
-            if number == 0:
-                found[one.where, one.payload] = one
-                continue
-            known = found.pop((one.where, one.payload), one)
-            subject = subjects.get(one.subject_key)
-            if subject is not None and known.is_for(subject):
-                spent = is_spent(source, one.where, subject)
-                found[one.where, one.payload] = replace(known, spent=known.spent or spent)
+            found.setdefault((one.where, one.payload), one)
+    base = landing.base or landing.before
+    for key, one in list(found.items()) if base is not None else ():
+        assert base is not None
+        if not base.entries(one.where):
+            continue
+        subject = subjects.get(one.subject_key)
+        if subject is None or not one.is_for(subject):
+            del found[key]
+        elif is_spent(base, one.where, subject):
+            found[key] = replace(one, spent=True)
     return (*found.values(), *bench.forge)
