@@ -18,7 +18,6 @@ from governance.engines.model import FROM_CONFIG, FROM_GENERATION_CONFIG
 from governance.engines.resolve import engine_of, pinned, reason_of, server_values
 from governance.engines.services import effective, generation_config
 from governance.errors import TierlockError
-from governance.fingerprint.layers import effective_digest
 from governance.tiers.config import Config, Service
 from governance.tiers.treediff import tree_changes
 from governance.values import Effect, Tree, Unknown, Value
@@ -36,7 +35,7 @@ class Moves:
 
     `one_sided` are keys that one engine version alone has, `harmless` those that moved and shape no answer:
     neither is in the digest. `doubts` says of each key unknown on a side why; `held` are pinned values whose
-    default moved; `digests` cover what both sides know. With `same_base` what is not known is not known of
+    default moved; `known` are the values both sides know. With `same_base` what is not known is not known of
     either in the same way, and is no news.
     """
 
@@ -49,7 +48,7 @@ class Moves:
     causes: tuple[str, ...] = ()
     unknown: str = ""
     same_base: bool = False
-    digests: tuple[str | Unknown, str | Unknown] = (Unknown("not compared"), Unknown("not compared"))
+    known: tuple[tuple[EffectiveValue, ...], tuple[EffectiveValue, ...]] = ((), ())
 
 
 def moves(before: Service, after: Service) -> Moves:
@@ -90,7 +89,7 @@ def moves(before: Service, after: Service) -> Moves:
         held=tuple(_held(before, after)),
         causes=tuple(_causes(before, after, changes)),
         same_base=_same(before.base, after.base),
-        digests=(_digest(old, doubts), _digest(new, doubts)),
+        known=(_known(old, doubts), _known(new, doubts)),
     )
 
 
@@ -105,8 +104,8 @@ def equal(left: Value, right: Value) -> bool:
     return not tree_changes(left, right, by_value=True)
 
 
-def _digest(values: Mapping[str, EffectiveValue], doubts: Mapping[str, str]) -> str | Unknown:
-    return effective_digest([value for key, value in values.items() if key not in doubts])
+def _known(values: Mapping[str, EffectiveValue], doubts: Mapping[str, str]) -> tuple[EffectiveValue, ...]:
+    return tuple(value for key, value in values.items() if key not in doubts)
 
 
 def _no_table(service: Service) -> str | None:

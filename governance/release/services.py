@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from governance.engines.resolve import effect_of
 from governance.errors import Unreadable
 from governance.fingerprint.changes import WHOLE, Showing, config_changes, services_changes
-from governance.fingerprint.layers import Fingerprint, short
+from governance.fingerprint.layers import Fingerprint, effective_digest, short
 from governance.fingerprint.layers import compare as compare_layers
 from governance.fingerprint.services import fingerprint_of
 from governance.fingerprint.states import Differing, bound_by
@@ -94,7 +94,8 @@ def _brief(layer: LayerState, moved: Moves) -> LayerState:
         return layer
     detail = f"{len(moved.doubts)} values are not known before start"
     if moved.changes or moved.with_config:
-        return LayerState("effective", "changed", *moved.digests, detail)
+        old, new = (effective_digest(values) for values in moved.known)
+        return LayerState("effective", "changed", old, new, detail)
     said = Unknown(detail)
     before, after = (said if isinstance(side, Unknown) else side for side in (layer.before, layer.after))
     return LayerState("effective", "unknown", before, after)

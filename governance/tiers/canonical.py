@@ -10,10 +10,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, Final
-
-import orjson
 
 from governance.values import Json, KeyPath, key_text
 
@@ -21,13 +20,6 @@ SCHEME: Final = "tl1-sha256"
 MAX_DEPTH: Final = 200
 MAX_INTEGER: Final = 2**53 - 1
 
-_OPTIONS: Final = (
-    orjson.OPT_SORT_KEYS
-    | orjson.OPT_STRICT_INTEGER
-    | orjson.OPT_PASSTHROUGH_DATACLASS
-    | orjson.OPT_PASSTHROUGH_DATETIME
-    | orjson.OPT_PASSTHROUGH_SUBCLASS
-)
 _AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
 
 
@@ -38,9 +30,24 @@ class _OtherWay(Exception):  # noqa: N818
 def canonical(value: Json) -> bytes:
     """The RFC 8785 bytes of `value`; `ValueError` names the key path of what has none."""
     try:
-        return orjson.dumps(_prepared(value), option=_OPTIONS)
+        return _writer()(_prepared(value))
     except (_OtherWay, TypeError, RecursionError):
         return canonical_exactly(value)
+
+
+@cache
+def _writer() -> Callable[[Any], bytes]:
+    """orjson's writer. Importing it takes 20 ms, which a run that digests nothing does not spend."""
+    import orjson
+
+    options = (
+        orjson.OPT_SORT_KEYS
+        | orjson.OPT_STRICT_INTEGER
+        | orjson.OPT_PASSTHROUGH_DATACLASS
+        | orjson.OPT_PASSTHROUGH_DATETIME
+        | orjson.OPT_PASSTHROUGH_SUBCLASS
+    )
+    return partial(orjson.dumps, option=options)
 
 
 def digest(value: Json) -> str:
@@ -141,7 +148,7 @@ def _utf16(key: str) -> bytes:
 
 def _string(text: str, path: KeyPath) -> str:
     try:
-        return orjson.dumps(str(text)).decode()
+        return _writer()(str(text)).decode()
     except TypeError:
         where = (*path[:-1], text.encode(errors="replace").decode()) if path and path[-1] == text else path
         raise ValueError(_at(where, "half a character (a lone surrogate)")) from None
