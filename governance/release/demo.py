@@ -20,7 +20,6 @@ from typing import Final
 from governance.adapters.demo_engine import WEIGHTS_FILE, DemoEngine
 from governance.adapters.http import Client
 from governance.adapters.processes import free_port, running
-from governance.adapters.weights import Algorithm, digests, list_files
 from governance.engines import registry
 from governance.engines.drift import PINNED
 from governance.engines.facts import Facts
@@ -29,7 +28,6 @@ from governance.errors import TierlockError, Unreachable
 from governance.fingerprint.layers import Fingerprint, short
 from governance.release.diff import compare
 from governance.release.sides import Place, StateSide, parse_side
-from governance.tiers.canonical import digest
 from governance.tiers.check import check
 from governance.tiers.config import Config, Service
 from governance.tiers.templates import render
@@ -134,10 +132,9 @@ class _Stage:
 
     def as_declared(self) -> Report:
         """The server as the repository says: the same fingerprint on both sides."""
-        report, self.answers, path = self._look("a server started from the repository, read back", ())
-        weights = self._weights(path)
-        effective = next((layer for layer in report.layers if layer.name == "effective"), None)
-        layers = (*report.layers, weights)
+        report, self.answers = self._look("a server started from the repository, read back", ())
+        layers = report.layers
+        effective = next((layer for layer in layers if layer.name == "effective"), None)
         sides = [_fold(layers, side) for side in ("before", "after")]
         equal = isinstance(sides[0], str) and sides[0] == sides[1]
         word = "equal" if equal else "NOT EQUAL"
@@ -146,19 +143,19 @@ class _Stage:
             f"{'fingerprint':<12} {short(sides[0])}   {short(sides[1])}   {word}",
             f"{len(self.answers)} answers of this server are kept to compare with",
         )
-        outcome = Outcome.PASS if equal and not report.changes else Outcome.BLOCK
+        seen = {layer.name for layer in layers} >= {"effective", "weights"}
+        outcome = Outcome.PASS if equal and seen and not report.changes else Outcome.BLOCK
         detail = effective.detail if effective else ""
         return replace(
             report,
             checks=(Check("equal fingerprints", outcome, detail),),
-            layers=layers,
             notes=("            repository      server", *notes),
             summary="repository and server have the same fingerprint" if equal else "they differ",
         )
 
     def drifted(self, title: str, flags: Sequence[str], expected: Sequence[str]) -> Report:
         """The server with `flags` added to its launch; passes when every expected field is named."""
-        report, answers, _ = self._look(title, flags)
+        report, answers = self._look(title, flags)
         named = {change.key for change in report.changes}
         missing = [key for key in expected if not any(name.startswith(key) for name in named)]
         outcome = Outcome.BLOCK if missing else Outcome.PASS
@@ -170,8 +167,8 @@ class _Stage:
             notes=(*_pinned(report.notes), said),
         )
 
-    def _look(self, title: str, flags: Sequence[str]) -> tuple[Report, tuple[str, ...], Path]:
-        """The comparison with a server whose launch has `flags` added, its answers, and its weights file."""
+    def _look(self, title: str, flags: Sequence[str]) -> tuple[Report, tuple[str, ...]]:
+        """The comparison with a server whose launch has `flags` added, and its answers."""
         port = free_port()
         base = self.service.base
         assert base is not None
@@ -189,17 +186,7 @@ class _Stage:
         ):
             report = compare(self.declared, parse_side(url, self.cast.place))
             answers = tuple(_ask(client, self.service, article) for article in _ARTICLES)
-        return replace(report, command="demo", title=title), answers, self.engine.weights
-
-    def _weights(self, path: Path) -> LayerState:
-        """The weights layer: the digests in the base config beside those of the file the server opened."""
-        base = self.service.base
-        files = look(base.tree, "model.weights.files") if base else {}
-        wanted = str(files[WEIGHTS_FILE]) if isinstance(files, Mapping) else ""
-        algorithm: Algorithm = "blake3" if wanted.startswith("blake3:") else "sha256"
-        seen = digests(list_files(path).files, (algorithm,))[path.name][algorithm]
-        before, after = (digest({path.name: value}) for value in (wanted, seen))
-        return LayerState("weights", "same" if wanted == seen else "changed", before, after, path.name)
+        return replace(report, command="demo", title=title), answers
 
 
 def _healthy(client: Client) -> bool:
