@@ -80,7 +80,7 @@ def drift(
             notes.append(_note(key, wanted, seen))
         elif seen is not None:
             changes.append(_change(key, wanted, seen))
-    values = _as_observed(base, sampling, generation_config, observation)
+    values = _as_observed(base, sampling, generation_config, observation, frozenset(same))
     return Drift(tuple(changes), tuple(notes), tuple(same), unseen, values)
 
 
@@ -172,6 +172,7 @@ def _as_observed(
     sampling: Tree,
     generation_config: Tree | Unknown | Absent,
     observation: Observation,
+    same: frozenset[str],
 ) -> tuple[EffectiveValue, ...]:
     """The service's effective values with everything that is the server's taken from the server."""
     held = _holder(base)
@@ -183,7 +184,7 @@ def _as_observed(
             found[value.key] = value
         elif seen is None:
             found[value.key] = replace(value, value=Unknown("the server does not show it"), provenance="")
-        elif equal(held(value.value), held(seen.value)):
+        elif value.key in same or equal(held(value.value), held(seen.value)):
             found[value.key] = replace(value, provenance=seen.source)
         else:
             found[value.key] = replace(value, value=seen.value, provenance=seen.source)

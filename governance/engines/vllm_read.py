@@ -17,11 +17,12 @@ from typing import Final
 from governance.engines.bindings import INTEGERS, NAMES, Group
 from governance.engines.model import Get, Observed
 from governance.engines.read_back import at, dtype_name, from_python, labels
+from governance.engines.vllm_backends import backend
 from governance.engines.vllm_map import KV_TRANSFER, ROPE_PARTS, SPECULATIVE
 from governance.values import ABSENT, Json, Unknown
 
 _O: Final = "engine.options."
-Convert = Callable[[Json], Json]
+Convert = Callable[[Json], "Json | Unknown"]
 
 
 def _same(value: Json) -> Json:
@@ -102,7 +103,7 @@ CONFIG: Final[tuple[tuple[str, tuple[str, ...], Convert], ...]] = (
         _same,
     ),
     (_O + "sliding_window", ("model_config.disable_sliding_window",), _window),
-    (_O + "attention", ("attention_config.backend",), _same),
+    (_O + "attention", ("attention_config.backend",), backend),
     (_O + "cascade_attention", ("model_config.disable_cascade_attn",), _inverted),
     (_O + "gemm_backend", ("kernel_config.linear_backend",), _same),
     (_O + "seed", ("model_config.seed",), _same),
