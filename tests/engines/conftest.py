@@ -1,0 +1,88 @@
+"""A service on vLLM 0.32.0 on CPU, and the servers that run as it says: one for all that only look at it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from governance.release.diff import compare
+from governance.release.sides import Place, parse_side
+from governance.tiers.config import Service
+from governance.values import Tree
+from governance.verdict import Report
+from tests.support.vllm_server import MODEL, VllmServer, started
+
+REPOSITORY = Path(__file__).parent / "repository"
+NAME = "tern"
+
+
+class Declared:
+    """The governed repository of these tests, or a copy of it for another model folder."""
+
+    def __init__(self, root: Path = REPOSITORY) -> None:
+        self.place = Place(root)
+
+    @property
+    def service(self) -> Service:
+        """The one service."""
+        found = self.place.state("worktree").service(NAME)
+        assert found is not None
+        return found
+
+    @property
+    def base(self) -> Tree:
+        """Its base config."""
+        assert self.service.base is not None
+        return self.service.base.tree
+
+    def compared(self, server: VllmServer) -> Report:
+        """The service beside a running server, as `tierlock diff tern URL` compares them."""
+        return compare(parse_side(f"{NAME}@worktree", self.place), parse_side(server.url, self.place))
+
+
+@pytest.fixture
+def say(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Writes a figure where one sees it although the test passes."""
+
+    def write(line: str) -> None:
+        with capsys.disabled():
+            reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None:
+                reporter.write_line(f"\n{line}")
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def declared() -> Declared:
+    return Declared()
+
+
+@pytest.fixture(scope="session")
+def as_declared(declared: Declared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
+    """The server the repository asks for, in development mode."""
+    with started(declared.base, tmp_path_factory.mktemp("vllm")) as server:
+        yield server
+
+
+@pytest.fixture
+def with_model(tmp_path: Path) -> Callable[[str], Declared]:
+    """The repository for a copy of the model's folder with another generation_config.json."""
+
+    def copied(generation_config: str) -> Declared:
+        model = tmp_path / "model"
+        model.mkdir()
+        for file in MODEL.iterdir():
+            (model / file.name).symlink_to(file)
+        (model / "generation_config.json").unlink()
+        (model / "generation_config.json").write_text(generation_config)
+        root = tmp_path / "repository"
+        shutil.copytree(REPOSITORY, root)
+        config = root / "configs" / "base" / "smollm2-vllm.yaml"
+        config.write_text(config.read_text().replace("./.cache/smollm2-safetensors", str(model)))
+        return Declared(root)
+
+    return copied
