@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -66,10 +67,10 @@ def _judged(tree: FileSource, only: Sequence[str] | None, *, cached: bool) -> Re
     today = clock.today()
 
     def judged(seen: FileSource) -> Report:
-        with _nothing_collected():
+        with _nothing_collected(), _counted(seen) as source:
             from governance.tiers.check import check
 
-            return check(seen, today=today, only=only, engine_facts=_Facts())
+            return check(source, today=today, only=only, engine_facts=_Facts())
 
     if not cached or only is not None:
         return judged(tree)
@@ -92,6 +93,18 @@ class _Facts:
         from governance.engines.facts import Facts
 
         return Facts().sampling_defaults(base, generation_config)
+
+
+@contextmanager
+def _counted(tree: FileSource) -> Iterator[FileSource]:
+    """`tree` with a bar for somebody who waits at a terminal."""
+    if not sys.stderr.isatty():
+        yield tree
+        return
+    from governance.cli.progress import Counted, progress
+
+    with progress("checking") as advance:
+        yield Counted(tree, advance)
 
 
 @contextmanager

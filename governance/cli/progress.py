@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from governance.adapters.files import Entry, FileSource
 
 Advance = Callable[[int, int], None]
 """Called with what is done and the whole, in any unit."""
@@ -69,3 +72,31 @@ class _Bar:
         if self._drawn:
             self._stream.write("\r" + " " * self._drawn + "\r")
             self._stream.flush()
+
+
+class Counted:
+    """A source that reports how many of the files it listed have been read."""
+
+    def __init__(self, source: FileSource, advance: Advance) -> None:
+        self.label = source.label
+        self._source, self._advance = source, advance
+        self._listed: set[str] = set()
+        self._read = 0
+
+    def entries(self, prefix: str) -> Sequence[Entry]:
+        """What the source lists; it counts as to be read."""
+        found = self._source.entries(prefix)
+        self._listed.update(entry.path for entry in found)
+        return found
+
+    def read(self, path: str) -> bytes:
+        """What the source reads."""
+        self._read += 1
+        self._advance(self._read, len(self._listed))
+        return self._source.read(path)
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Handed on to a source that reads in batches."""
+        ask = getattr(self._source, "prefetch", None)
+        if ask is not None:
+            ask(paths)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+from pathlib import Path
 
-from governance.cli.progress import progress
+from governance.adapters.files import MemoryTree
+from governance.cli.progress import Counted, progress
 
 
 class Terminal(io.StringIO):
@@ -56,3 +59,31 @@ def test_nothing_to_do_is_no_division_by_zero() -> None:
     with progress("hashing", stream=stream, now=clock(0.0, 0.6, 0.6)) as advance:
         advance(0, 0)
     assert "0%" in stream.getvalue()
+
+
+def test_a_counted_source_reads_what_the_source_reads_and_says_how_far_it_is() -> None:
+    told: list[tuple[int, int]] = []
+    source = Counted(MemoryTree({"a": b"1", "b/c": b"2"}), lambda done, total: told.append((done, total)))
+    assert [source.read(entry.path) for entry in source.entries("")] == [b"1", b"2"]
+    assert told == [(1, 2), (2, 2)]
+    assert source.label == "memory"
+
+
+def test_a_check_at_a_terminal_says_the_same_as_one_without(tmp_path: Path) -> None:
+    """Run under a pseudo-terminal, since progress is shown on one only."""
+    import pty
+    import subprocess
+
+    from tests.support.command import PROGRAM, environment
+
+    env = environment({"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    subprocess.run([*PROGRAM, "init", "."], cwd=tmp_path, env=env, check=True, capture_output=True)
+    check = [*PROGRAM, "check", "--no-cache"]
+    main_end, terminal = pty.openpty()
+    watched = subprocess.run(
+        check, cwd=tmp_path, env=env, stderr=terminal, stdout=subprocess.PIPE, check=True
+    )
+    plain = subprocess.run(check, cwd=tmp_path, env=env, capture_output=True, check=True)
+    assert watched.stdout == plain.stdout
+    os.close(terminal)
+    os.close(main_end)
