@@ -119,7 +119,7 @@ class Verdict:
 
 def judge_landing(landing: Landing, bench: Bench) -> Verdict:
     """The verdict on one landing. Raises what reading a state raises."""
-    change_set = _compared(landing)
+    change_set = change_set_of(landing)
     ground = policy_for(landing)
     if isinstance(ground, Finding):
         return Verdict(landing, change_set, findings=(ground,))
@@ -194,7 +194,7 @@ def is_enforced(policy: Policy, landing: Landing) -> tuple[bool, str]:
     return False, f"{branch} is not protected"
 
 
-def _compared(landing: Landing) -> ChangeSet:
+def change_set_of(landing: Landing) -> ChangeSet:
     """What moves in the landing and in its further pairs; the same transition once."""
     pairs = ((landing.before, landing.after), *landing.more)
     found = [between(before, after) for before, after in pairs]

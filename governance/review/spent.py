@@ -23,7 +23,7 @@ def is_spent(base: FileSource, record: str, subject: Subject) -> bool:
     if not isinstance(base, RevisionTree):
         return True
     above = f"{base.folder}/" if base.folder else ""
-    paths = [f"{above}{path}" for path in _paths(subject)]
+    paths = paths_of(subject, base.folder)
     came = _came(base.git, base.oid, f"{above}{record}")
     if came is None:
         return True
@@ -33,13 +33,14 @@ def is_spent(base: FileSource, record: str, subject: Subject) -> bool:
     return bool(later.strip())
 
 
-def _paths(subject: Subject) -> list[str]:
-    """Where the subject is written."""
+def paths_of(subject: Subject, folder: str = "") -> list[str]:
+    """Where the subject is written, as git knows it, in a repository governed below `folder`."""
+    above = f"{folder}/" if folder else ""
     if subject.kind is not SubjectKind.CONFIG:
-        return [SERVICES_FILE]
+        return [f"{above}{SERVICES_FILE}"]
     tier, _, name = subject.name.partition("/")
     config = ConfigId(tier, name)
-    return [config.path, config.folder.rstrip("/")]
+    return [f"{above}{config.path}", f"{above}{config.folder}".rstrip("/")]
 
 
 def _came(git: Git, tip: str, path: str) -> str | None:

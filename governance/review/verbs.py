@@ -80,18 +80,7 @@ def gate_push(where: Where, bench: Bench, given: bytes, *, remote: str = "") -> 
 
 def status(where: Where, bench: Bench, *, base: str = "") -> Report:
     """What the branch, with what is staged, still needs before it may land on `base`."""
-    git = where.git
-    target = base or _target(where)
-    tip = git.resolve(target)
-    start = git.merge_base(tip, "HEAD")
-    after, before, now = where.index(), where.tree(start, oid=start), where.tree(target, oid=tip)
-    who = where.made(tip, "HEAD")
-    for path, people in landings.committing(where).items():
-        who.setdefault(path, []).extend(people)
-    landing = Landing(
-        f"this branch into {_short(target)}", after, before, now, who=who,
-        approvals=(after, now),
-    )  # fmt: skip
+    landing = of_branch(where, base or target_of(where))
     return report("review status", [judge_landing(landing, bench)])
 
 
@@ -138,7 +127,21 @@ def _of_history(where: Where, one: PushedRef, remote: str) -> Iterator[Finding]:
         yield Finding("TL509", message, hint=hint)
 
 
-def _target(where: Where) -> str:
+def of_branch(where: Where, target: str) -> Landing:
+    """What this branch, with what is staged, brings to `target`."""
+    git = where.git
+    tip = git.resolve(target)
+    start = git.merge_base(tip, "HEAD")
+    after, before, now = where.index(), where.tree(start, oid=start), where.tree(target, oid=tip)
+    who = where.made(tip, "HEAD")
+    for path, people in landings.committing(where).items():
+        who.setdefault(path, []).extend(people)
+    label = f"this branch into {_short(target)}"
+    return Landing(label, after, before, now, who=who, approvals=(after, now))
+
+
+def target_of(where: Where) -> str:
+    """The branch that others land on here."""
     for name in TARGETS:
         if where.git.find(name) is not None:
             return name

@@ -11,6 +11,7 @@ from governance.cli.group import Commands
 
 REVIEW: Final = {
     "gate": "governance.cli.review.gate",
+    "approve": "governance.cli.review.approve",
     "status": "governance.cli.review.status",
     "simulate": "governance.cli.review.simulate",
 }
