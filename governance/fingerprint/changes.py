@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -84,7 +84,10 @@ def _by_value(before: Config, after: Config) -> tuple[Difference, ...]:
     if not shaped:
         return plain
     old, new = ({key: tree[key] for key in tree if key in shaped} for tree in (before.tree, after.tree))
-    return (*_by_meaning(replace(before, tree=old), replace(after, tree=new)), *plain)
+    narrowed = (
+        Config(each.id, each.path, tree, each.reading, {}) for each, tree in ((before, old), (after, new))
+    )
+    return (*_by_meaning(*narrowed), *plain)
 
 
 def _equal_numbers(one: Difference) -> bool:
