@@ -19,7 +19,7 @@ from governance.errors import Unreadable, Usage
 from governance.review import statement
 from governance.review.approval import Verify, as_evidence, judge, read_approvals
 from governance.review.authors import authors_of
-from governance.review.gate import Landing, change_set_of, policy_for
+from governance.review.gate import Landing, change_set_of, policy_for, without_history
 from governance.review.model import Authors, Evidence, Judged, Signature, Subject, SubjectKind, Transition
 from governance.review.policy import Policy
 from governance.review.statement import Record, Statement, Withdrawal
@@ -41,13 +41,16 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be accepted, under which policy. `given` are the approvals that lie there already."""
+    """What is to be accepted, under which policy. `given` are the approvals that lie there already, `broke`
+    the people who broke the glass for a subject, by its key: their own follow-up is none.
+    """
 
     label: str
     policy: Policy
     transitions: tuple[Transition, ...]
     authors: Mapping[str, Authors] = field(default_factory=dict)
     given: tuple[Evidence, ...] = ()
+    broke: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,9 @@ def plan(landing: Landing, approvals: FileSource, names: Sequence[str] = ()) -> 
                          hint="tierlock check")  # fmt: skip
     chosen = _chosen(change_set.transitions, names, landing.label)
     who = {one.subject.key: authors_of(ground.policy, one, landing.who) for one in chosen}
-    given = read_approvals(approvals, [one.subject for one in chosen])
-    return Plan(landing.label, ground.policy, chosen, who, given)
+    subjects = {one.subject.key: one.subject for one in chosen}
+    given = without_history(read_approvals(approvals, tuple(subjects.values())), subjects, landing)
+    return Plan(landing.label, ground.policy, chosen, who, tuple(given))
 
 
 def signer_of(policy: Policy, keyid: str, public_key: str) -> str:
@@ -102,7 +106,7 @@ def signer_of(policy: Policy, keyid: str, public_key: str) -> str:
 
 def approve(plan: Plan, signer: Signer, terms: Terms) -> Done:
     """Sign every transition of the plan. When one approval would not count, none is signed."""
-    wanted = [one for one in plan.transitions if not _has_given(plan, one.subject, signer.person)]
+    wanted = [one for one in plan.transitions if not _has_given(plan, one.subject, signer, terms.now)]
     drafts = [_draft(one.subject, plan.policy, signer, terms) for one in wanted]
     expected = [_judged(draft, plan, signer, terms.now, lambda *_: True) for draft in drafts]
     if any(not one.accepted for one in expected):
@@ -124,7 +128,7 @@ def withdraw(plan: Plan, signer: Signer, terms: Terms) -> Done:
     own = [
         one
         for one in plan.given
-        if one.person == signer.person and not one.withdrawn and any(one.is_for(each) for each in wanted)
+        if one.person == signer.person and not (one.withdrawn or one.spent) and any(map(one.is_for, wanted))
     ]
     return withdraw_these(own, signer, terms)
 
@@ -204,13 +208,11 @@ def _chosen(moving: Sequence[Transition], names: Sequence[str], label: str) -> t
     return tuple(one for one in moving if argument_of(one.subject) in wanted)
 
 
-def _has_given(plan: Plan, subject: Subject, person: str) -> bool:
-    return any(
-        one.person == person
-        and one.is_for(subject)
-        and not (one.withdrawn or one.refused or one.unjudged or one.emergency)
-        for one in plan.given
-    )
+def _has_given(plan: Plan, subject: Subject, signer: Signer, now: datetime) -> bool:
+    """Whether a regular approval by this person counts already."""
+    own = [one for one in plan.given if one.person == signer.person and not one.emergency]
+    authors = plan.authors.get(subject.key, Authors())
+    return any(judge(one, subject, plan.policy, authors, now, signer.verify).accepted for one in own)
 
 
 def _draft(subject: Subject, policy: Policy, signer: Signer, terms: Terms) -> Statement:
@@ -234,6 +236,10 @@ def _judged(given: Statement | Record, plan: Plan, signer: Signer, now: datetime
     evidence = as_evidence(given, given.path)
     assert isinstance(given.said, Statement)
     subject = given.said.subject
+    if signer.person in plan.broke.get(subject.key, ()):
+        return Judged(
+            evidence, accepted=False, why=f"{signer.person} broke the glass: somebody else has to look"
+        )
     return judge(evidence, subject, plan.policy, plan.authors.get(subject.key, Authors()), now, verify)
 
 

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
@@ -253,14 +253,18 @@ def find_evidence(landing: Landing, change_set: ChangeSet, bench: Bench) -> tupl
             raise Unreadable(message, where=err.where, hint=err.hint) from err
         for one in given:
             found.setdefault((one.where, one.payload), one)
+    return (*without_history(found.values(), subjects, landing), *bench.forge)
+
+
+def without_history(
+    evidence: Iterable[Evidence], subjects: Mapping[str, Subject], landing: Landing
+) -> Iterator[Evidence]:
+    """`evidence` less what the state before holds for other digests; what is used up is marked."""
     base = landing.base or landing.before
-    for key, one in list(found.items()) if base is not None else ():
-        assert base is not None
-        if not base.entries(one.where):
+    for one in evidence:
+        if base is None or not base.entries(one.where):
+            yield one
             continue
         subject = subjects.get(one.subject_key)
-        if subject is None or not one.is_for(subject):
-            del found[key]
-        elif is_spent(base, one.where, subject):
-            found[key] = replace(one, spent=True)
-    return (*found.values(), *bench.forge)
+        if subject is not None and one.is_for(subject):
+            yield replace(one, spent=is_spent(base, one.where, subject))

@@ -67,7 +67,11 @@ def plan(where: Where, files: FileSource, verify: Verify, names: Sequence[str]) 
     landed = [_found(where, policy, one) for one in chosen]
     who = {one.transition.subject.key: one.authors for one in landed}
     label = "what was let through in an emergency"
-    return Plan(label, policy, tuple(one.transition for one in landed), who, read_approvals(files, chosen))
+    broke = {
+        key: frozenset(one.evidence.person for one in owed if one.evidence.subject_key == key) for key in who
+    }
+    moved = tuple(one.transition for one in landed)
+    return Plan(label, policy, moved, who, read_approvals(files, chosen), broke)
 
 
 def _found(where: Where, policy: Policy, subject: Subject) -> Landed:

@@ -111,7 +111,7 @@ def _of_agent(policy: Policy) -> str:
             hint="name one: --key ~/.ssh/id_ed25519.pub",
         )
     raise Unreadable(
-        f"there is no key to sign with: git names none, and none of {len(held)} in the agent is in the policy",
+        f"there is no key to sign with: git names none, and none of the agent's {len(held)} is in the policy",
         hint="--key ~/.ssh/id_ed25519, or: git config user.signingkey ~/.ssh/id_ed25519.pub",
     )
 
