@@ -87,13 +87,23 @@ class Git:
 
     def find(self, revision: str) -> str | None:
         """As `resolve`; None when there is no such revision here, for whatever reason."""
+        return self.find_later(revision)()
+
+    def find_later(self, revision: str) -> Callable[[], str | None]:
+        """As `find`; git starts at once, and the answer, to be asked for once, waits for it."""
         name = f"{revision}^{{commit}}"
-        status, out, err = self.ask("rev-parse", "--verify", "--end-of-options", name)
-        if status != 0:
-            return None
-        if b"is ambiguous" in err:
-            raise no_such(self, revision)
-        return out.decode().strip()
+        argv = self._argv(("rev-parse", "--verify", "--end-of-options", name))
+        answer = later(argv, environment=self.environment)
+
+        def found() -> str | None:
+            status, out, err = answer()
+            if status != 0:
+                return None
+            if b"is ambiguous" in err:
+                raise no_such(self, revision)
+            return out.decode().strip()
+
+        return found
 
     def has_commits(self) -> bool:
         """False before the first commit."""
@@ -175,11 +185,16 @@ class Git:
             self.close()  # answers not taken would be read as those of the next question
             raise
 
-    def _ask_for(self, window: Sequence[tuple[str, str]]) -> None:
+    def start_reading(self) -> None:
+        """Start the blob reader, to have it ready when the first blob is asked for."""
         if self._batch is None:
             self._batch = Talk(self._argv(("cat-file", "--batch")), environment=self.environment)
+
+    def _ask_for(self, window: Sequence[tuple[str, str]]) -> None:
+        self.start_reading()
         try:
-            self._batch.say("".join(f"{oid}\n" for oid, _ in window).encode())
+            if self._batch is not None:
+                self._batch.say("".join(f"{oid}\n" for oid, _ in window).encode())
         except BrokenPipeError:
             self._ended()
 

@@ -159,9 +159,11 @@ def parse_side(text: str, place: Place) -> Side:
     readings: dict[str, Side | TierlockError] = {}
     if (file := _file(text, place)) is not None:
         readings[f"the file ./{text.removeprefix('./')}"] = file
-    if (state := _state(text, place)) is not None:
+    asked = _state_later(text, place)
+    service = _service(text, place)  # looked up while git looks for a revision
+    if (state := asked()) is not None:
         readings[f"the revision {text}^0"] = state
-    if (service := _service(text, place)) is not None:
+    if service is not None:
         readings[f"the service {text}@worktree"] = service
     if not readings and "@" in text:
         readings["at"] = _service_at(text, place)
@@ -202,17 +204,24 @@ def _side_of(label: str, path: str, data: bytes, beside: Callable[[str], bytes])
     return FileSide(label, path, data, beside)
 
 
-def _state(text: str, place: Place) -> Side | TierlockError | None:
-    if text in WORK_TREE or (text in INDEX and place.git() is not None):
-        return StateSide("work tree" if text in WORK_TREE else "index", place.state(text))
+def _state_later(text: str, place: Place) -> Callable[[], Side | TierlockError | None]:
+    """The state that `text` names, to be asked for once; git is asked at once."""
     git = place.git()
+    if text in WORK_TREE or (text in INDEX and git is not None):
+        side = StateSide("work tree" if text in WORK_TREE else "index", place.state(text))
+        return lambda: side
     if git is None or text.startswith("-"):
-        return None
-    try:
-        oid = git.find(text)
-    except Usage as err:
-        return err
-    return None if oid is None else StateSide(text, place.state(text, oid), revision=text)
+        return lambda: None
+    found = git.find_later(text)
+
+    def state() -> Side | TierlockError | None:
+        try:
+            oid = found()
+        except Usage as err:
+            return err
+        return None if oid is None else StateSide(text, place.state(text, oid), revision=text)
+
+    return state
 
 
 def _service(text: str, place: Place) -> Side | None:
