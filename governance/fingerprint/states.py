@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from governance.adapters.files import Entry, FileSource, Kind, MemoryTree
@@ -108,6 +109,9 @@ class State:
         self._configs[config_id] = None
 
     def _read_settings(self) -> Tree:
+        focus = getattr(self.source, "focus", None)
+        if focus is not None:  # one path, not the listing of everything governed
+            focus([SERVICES_FILE])
         if not self.source.entries(SERVICES_FILE):
             return {}
         try:
@@ -115,10 +119,17 @@ class State:
         except Unreadable as err:
             self.findings.append(Finding("TL062", err.message, path=SERVICES_FILE, hint=err.hint))
             return {}
-        self.services_file = read_yaml(data, SERVICES_FILE)
-        tree, findings = validate("services", self.services_file)
-        self.findings += (*self.services_file.findings, *findings)
-        return tree or {}
+        self.services_file, tree, findings = _services_file(data)
+        self.findings += findings
+        return tree
+
+
+@lru_cache(maxsize=4)
+def _services_file(data: bytes) -> tuple[Reading, Tree, tuple[Finding, ...]]:
+    """A tierlock.yaml read and validated; two states mostly have the same."""
+    reading = read_yaml(data, SERVICES_FILE)
+    tree, findings = validate("services", reading)
+    return reading, tree or {}, (*reading.findings, *findings)
 
 
 class Differing:
@@ -131,6 +142,7 @@ class Differing:
             self.paths = _compared(left.source, right.source)
         else:
             git, asked = between
+            git.start_reading()
             right.settings()  # needed later; read while git compares
             moved = asked()
             self.paths = sorted(one.path for one in moved)

@@ -84,23 +84,24 @@ def of_index(where: Where, *, bootstrap: bool = False) -> Landing:
     git = where.git
     branch = history.head_branch(git)
     name = branch.removeprefix(HEADS) or "a detached HEAD"
-    if not git.has_commits():
+    head = git.find("HEAD")
+    if head is None and not git.has_commits():
         after = where.index()
         return Landing(
             f"the first commit on {name}", after, ref=branch, enforced=Enforced.AT_COMMIT,
             approvals=(after,), bootstrap=bootstrap, unborn=True,
         )  # fmt: skip
-    moved = git.staged()
+    staged = git.staged()
     merging = history.merging(git, where.environ or {})
-    if not moved and not merging:
+    if not staged and not merging:
         last = of_commit(where, "HEAD", bootstrap=bootstrap)
         label = f"nothing is staged; the last commit on {name}"
         return replace(last, label=label, ref=branch, enforced=Enforced.AT_COMMIT)
-    before, after = where.tree("HEAD"), where.index()
-    who = committing(where, merging)
+    before, after = where.tree("HEAD", oid=head or ""), where.index()
+    who = committing(where, merging, [one.path for one in staged])
     return Landing(
         f"the commit being made on {name}", after, before, ref=branch, enforced=Enforced.AT_COMMIT,
-        who=who, approvals=(after, before), bootstrap=bootstrap,
+        who=who, approvals=(after,), bootstrap=bootstrap,
     )  # fmt: skip
 
 
@@ -123,7 +124,7 @@ def of_commit(where: Where, revision: str, *, bootstrap: bool = False) -> Landin
         raise _absent(git, f"the parent of {oid[:12]}, {parents[0][:12]},", parents[0])
     before = where.tree(parents[0], oid=parents[0])
     return Landing(
-        label, after, before, who=where.made(parents[0], oid), approvals=(after, before),
+        label, after, before, who=where.made(parents[0], oid), approvals=(after,),
         bootstrap=bootstrap,
     )  # fmt: skip
 
@@ -211,7 +212,7 @@ def _of_pushed(where: Where, one: PushedRef, remote: str) -> Landing:
         before = where.tree(one.old, oid=one.old)
         return Landing(
             f"push to {name}", after, before, ref=one.ref, enforced=Enforced.BY_BRANCH,
-            who=where.made(one.old, after.oid), approvals=(after, before),
+            who=where.made(one.old, after.oid), approvals=(after,),
         )  # fmt: skip
     near = _nearest(where, one, remote)
     if near is None:
@@ -251,18 +252,24 @@ def _nearest(where: Where, one: PushedRef, remote: str) -> tuple[str, str, str] 
     return min(found)[1:] if found else None
 
 
-def committing(where: Where, merging: Sequence[str] = ()) -> dict[str, list[Identity]]:
-    """Who made what is staged: whoever commits, but for what a merge brings, which its own authors made."""
+def committing(
+    where: Where, merging: Sequence[str] = (), staged: Iterable[str] | None = None
+) -> dict[str, list[Identity]]:
+    """Who made what is staged: whoever commits, but for what a merge brings, which its own authors made.
+
+    `staged` are the staged paths as git knows them, where the caller has them.
+    """
     git = where.git
     here = [one for role, text in history.idents(git).items() if (one := ident(text, role)) is not None]
-    staged = {where.inner(one.path) for one in git.staged(*where.prefixes)}
+    listed = (one.path for one in git.staged(*where.prefixes)) if staged is None else staged
+    governed = {where.inner(path) for path in listed if path.startswith(where.prefixes)}
     brought: dict[str, list[Identity]] = {}
-    own = set(staged)
+    own = set(governed)
     for parent in merging:
         own &= {where.inner(one.path) for one in git.staged_against(parent, *where.prefixes)}
         for path, people in where.made("HEAD", parent).items():
             brought.setdefault(path, []).extend(people)
-    return {path: [*brought.get(path, ()), *(here if path in own else ())] for path in staged}
+    return {path: [*brought.get(path, ()), *(here if path in own else ())] for path in governed}
 
 
 def _ends(text: str) -> tuple[str, str]:
