@@ -68,4 +68,82 @@ CODES: Final[dict[str, CodeDoc]] = {
         "Commits that were reviewed, and their approvals, would be dropped.",
         "Bring the change on top of the branch as it is: `git pull --rebase`, or a revert.",
     ),
+    "TL520": CodeDoc(
+        "record-malformed",
+        "A record under .tierlock/ is not well-formed: altered, written by hand, or not of its format.",
+        "A record that cannot be read proves nothing, and an approval that was altered counts for nobody.",
+        "Take it back out and let tierlock write it again: `tierlock review approve`.",
+    ),
+    "TL521": CodeDoc(
+        "record-changed",
+        "An approval, a release, a snapshot or a piece of evidence is changed after it was recorded.",
+        "What was signed or measured is history; an edited history shows what somebody wishes had been.",
+        "Restore the record. What it says is superseded by a new one, or withdrawn.",
+    ),
+    "TL522": CodeDoc(
+        "record-removed",
+        "An approval, a release, a snapshot or a piece of evidence is taken away or renamed.",
+        "What landed under it would look as if nobody had approved it, or nothing could be restored to it.",
+        "Restore the record. An approval is taken back with `tierlock review approve --withdraw`.",
+    ),
+    "TL523": CodeDoc(
+        "record-out-of-place",
+        "Something under .tierlock/ is no record, is a link, or lies in the place of another record.",
+        "A record is found by its place; one that lies elsewhere is not seen, or is taken for another.",
+        "Move it where it belongs, or keep it elsewhere.",
+    ),
+    "TL524": CodeDoc(
+        "withdrawal-unfounded",
+        "A withdrawal takes back an approval that is not there.",
+        "Whoever withdrew believes that an approval no longer counts, and another one still does.",
+        "Withdraw the approval that is meant: `tierlock review approve --withdraw`.",
+    ),
+    "TL540": CodeDoc(
+        "landed-unapproved",
+        "A commit of the branch moved a config, a binding or the policy without the approvals that the "
+        "policy before it asked for; none lay in its own tree, and none came later.",
+        "It has shaped answers since, and nobody but its author has looked at it.",
+        "Have a reviewer look at it and run `tierlock review approve CONFIG --commit COMMIT`; it stays "
+        "marked as late. Or take the change back, with approval.",
+    ),
+    "TL541": CodeDoc(
+        "approved-late",
+        "A commit of the branch moved something before it was approved; the approval came with a later "
+        "commit.",
+        "Until then it shaped answers unreviewed. That has happened and stays in every audit.",
+        "Commit the approval with the change, or merge the branch that has both with `git merge --no-ff`, or "
+        "squash it: then change and approval land as one.",
+    ),
+    "TL542": CodeDoc(
+        "follow-up-open",
+        "A change landed on an emergency approval, and the regular approvals that it owes have not come.",
+        "Breaking the glass is for minutes; what it let through is reviewed afterwards or not at all.",
+        "Let a reviewer other than the one who broke the glass run `tierlock review approve --follow-up`.",
+    ),
+    "TL543": CodeDoc(
+        "merge-undoes",
+        "A merge keeps an older state of a config although an approved change of it lay on the other side.",
+        "The line of the branch shows nothing: the approved change is gone as if it had never been.",
+        "Bring the change back, or have it approved that it is gone.",
+    ),
+    "TL544": CodeDoc(
+        "landed-approval-refused",
+        "An approval lay there for what landed and does not count; the text says why.",
+        "Whoever gave it believes that the change was approved.",
+        "Have it given again by someone who may.",
+    ),
+    "TL545": CodeDoc(
+        "landed-broken",
+        "A commit landed what no approval can excuse: a link in the place of a config, a file that does not "
+        "load. An error while it still stands, a warning once it is mended.",
+        "What cannot be read was never reviewed by its meaning.",
+        "Mend the file: `tierlock check` has line and fix.",
+    ),
+    "TL546": CodeDoc(
+        "merged-the-wrong-way",
+        "A merge on the branch has the branch's own history as its second parent.",
+        "Whoever follows first parents sees another branch, and what it lacks looks as if it had never "
+        "landed.",
+        "Merge into the branch, not the branch into yours: `git pull --rebase` before a push.",
+    ),
 }

@@ -14,6 +14,9 @@ REVIEW: Final = {
     "approve": "governance.cli.review.approve",
     "status": "governance.cli.review.status",
     "simulate": "governance.cli.review.simulate",
+    "audit": "governance.cli.review.audit",
+    "install": "governance.cli.review.install",
+    "records": "governance.cli.review.records",
 }
 
 
