@@ -20,10 +20,11 @@ HOOKS = {
     ("check", "--staged"): "governance.cli.judge",
     ("review", "gate"): "governance.cli.review.judging",
     ("review", "gate", "--staged"): "governance.cli.review.judging",
+    ("review", "records"): "governance.cli.review.recording",
 }
 """The command lines that run on every commit, and the module whose `hook` answers where more is to do."""
 
-_ROOT = "configs"
+_ROOTS = {"configs", ".tierlock"}
 _SERVICES = "tierlock.yaml"
 _ASKED_FOR_A_REF = (
     "PRE_COMMIT_FROM_REF",
@@ -87,14 +88,14 @@ def _ungoverned_only() -> int:
 
 
 def may_be_governed(paths: Iterable[str]) -> bool:
-    """Whether any of `paths` could matter to `check`: in doubt, yes.
+    """Whether any of `paths` could matter to a hook: in doubt, yes.
 
-    A folder `configs` or a `tierlock.yaml` counts at any depth and in any spelling, so that a repository
+    A folder `configs` or `.tierlock` or a `tierlock.yaml` counts at any depth and in any spelling, so that a repository
     inside a monorepo and a twin that differs by case are looked at.
     """
     for path in paths:
         lower = path.lower()
-        if _ROOT in lower.split("/") or lower.endswith(_SERVICES):
+        if not _ROOTS.isdisjoint(lower.split("/")) or lower.endswith(_SERVICES):
             return True
     return False
 
