@@ -77,8 +77,8 @@ def main() -> int:
                 said = getattr(err, "stderr", b"") or str(err).encode()
                 print(f"{python}: {said.decode(errors='replace').strip()[-600:]}", file=sys.stderr)
                 failed = True
-    differing = report(seen)
-    return 3 if failed or not seen else int(differing)
+    differing = bool(seen) and report(seen)
+    return 3 if failed else int(differing)
 
 
 def environment(python: str, folder: Path) -> Path:

@@ -68,13 +68,18 @@ _DECODER = JSONDecoder(
 
 def quick(text: str) -> Json:
     """The value of `text` where it is surely right; None where it is doubtful (null included)."""
-    if too_deep(text) is not None or "\\u" in text:
+    if too_deep(text) is not None or "\\u" in text or _may_be_too_many(text):
         return None
     try:
         value: Json = _DECODER.decode(text)
     except (_DoubtError, JSONDecodeError):
         return None
     return value
+
+
+def _may_be_too_many(text: str) -> bool:
+    """Every value but the first comes after a comma, or opens a collection."""
+    return len(text) > MAX_NODES and sum(map(text.count, ",[{")) >= MAX_NODES
 
 
 def too_deep(text: str) -> int | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from governance.tiers import decode as decoding
 from governance.tiers import plain
@@ -25,6 +26,7 @@ from governance.verdict import Finding, Severity
 __all__ = [
     "MAX_JSONL_BYTES",
     "MAX_JSON_BYTES",
+    "MAX_LINES",
     "MAX_TIER_BYTES",
     "Marks",
     "Reading",
@@ -35,6 +37,9 @@ __all__ = [
     "read_yaml",
     "size_finding",
 ]
+
+
+MAX_LINES: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,8 @@ def read_json(data: bytes, path: str) -> Reading:
 def read_jsonl(data: bytes, path: str) -> tuple[Reading, ...]:
     """One reading per line of `data`; an empty line is refused, the end of the last line is no line.
 
-    After twenty refused lines the rest is not read: this is some other kind of file.
+    After twenty refused lines the rest is not read: this is some other kind of file. Neither is what follows
+    `MAX_LINES` lines, which is refused.
     """
     decoded = decoding.decode(data, limit=MAX_JSONL_BYTES)
     if not decoded.ok or not decoded.text:
@@ -108,6 +114,10 @@ def read_jsonl(data: bytes, path: str) -> tuple[Reading, ...]:
     readings = []
     refused = 0
     for number, line in enumerate(lines, 1):
+        if number > MAX_LINES:
+            fault = Fault("TL016", f"more than {MAX_LINES:,} lines in one file", 0, 0, hint="split the file")
+            readings.append(_reading(None, [fault], line, path, _json_places, number))
+            break
         if line.strip():
             readings.append(_json(line, notes, path, number))
         else:

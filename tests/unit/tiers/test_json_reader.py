@@ -127,7 +127,12 @@ def test_brackets_in_strings_are_no_depth() -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    assert [f.code for f in read("[" + "1e0," * 110_000 + "1]").findings] == ["TL016"]
+    for item in ("1,", "1e0,", "[[]],"):
+        assert [f.code for f in read("[" + item * 110_000 + "1]").findings] == ["TL016"]
+
+
+def test_commas_in_strings_are_no_values() -> None:
+    assert read('["' + "a, " * 110_000 + '"]').tree == ["a, " * 110_000]
 
 
 @pytest.mark.parametrize(
@@ -198,3 +203,10 @@ def test_a_jsonl_file_with_a_byte_order_mark_has_one_note() -> None:
     readings = read_jsonl(b'\xef\xbb\xbf{"a": 1}\n{"b": 2}\n', "f.jsonl")
     assert [[f.code for f in reading.findings] for reading in readings] == [["TL002"], []]
     assert readings[0].tree == {"a": 1}
+
+
+def test_the_number_of_lines_is_bounded() -> None:
+    readings = read_jsonl(b"[1]\n" * 100_005, "f.jsonl")
+    assert len(readings) == 100_001
+    assert (only(readings[-1]).code, only(readings[-1]).line) == ("TL016", 100_001)
+    assert all(reading.tree for reading in readings[:-1])
