@@ -6,12 +6,13 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import PROGRAM, Tierlock, environment
+from tests.support.command import Tierlock, environment
 
 SAMPLING = "configs/sampling/factual.yaml"
 SYSTEM = "configs/prompts/summarize/system.md"
@@ -172,25 +173,53 @@ def test_a_path_outside_of_the_repository_is_a_usage_error(tierlock: Tierlock) -
     assert "-C" in ran.err
 
 
-@pytest.mark.parametrize("wait", [0.0, 0.02, 0.05, 0.1, 0.2, 0.4])
+UP = (
+    "import sys; from governance.cli.start import main; print('up', flush=True); sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.mark.parametrize("wait", [0.05, 0.1, 0.2, 0.4])
 def test_an_interrupt_ends_with_130_and_leaves_no_half_written_file(tierlock: Tierlock, wait: float) -> None:
     """A pipe that nobody writes to keeps `import -` waiting until the signal comes, at any moment."""
     process = subprocess.Popen(
-        [*PROGRAM, "import", "-", "-o", "out", "--write", "json=report.json"],
+        [sys.executable, "-c", UP, "import", "-", "-o", "out", "--write", "json=report.json"],
         cwd=tierlock.folder,
         env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    time.sleep(0.15 + wait)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    time.sleep(wait)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130, (out, err)
     assert b"Traceback" not in err
-    left = [
-        file
-        for file in tierlock.folder.rglob("*")
-        if file.name.endswith(".tmp") or file.name == "report.json"
-    ]
+    left = [file.name for file in tierlock.folder.rglob("*") if file.name.endswith((".tmp", "report.json"))]
     assert left == []
+
+
+@pytest.mark.parametrize("wait", [0.1, 0.3, 0.6, 1.0])
+def test_an_interrupted_check_leaves_no_half_written_file(tierlock: Tierlock, wait: float) -> None:
+    """However far it got, there is a whole report or none, and the code says which."""
+    for number in range(400):
+        text = (tierlock.folder / SAMPLING).read_text()
+        tierlock.write(f"configs/sampling/more-{number}.yaml", text)
+    process = subprocess.Popen(
+        [sys.executable, "-c", UP, "check", "--no-cache", "--write", "json=report.json"],
+        cwd=tierlock.folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    time.sleep(wait)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in {0, 130}
+    assert b"Traceback" not in err
+    report = tierlock.folder / "report.json"
+    assert not report.exists() or report.read_text().endswith("}\n")
+    assert list(tierlock.folder.rglob("*.tmp")) == []
