@@ -121,8 +121,8 @@ CODES: Final[dict[str, CodeDoc]] = {
     ),
     "TL016": CodeDoc(
         "too-many-values",
-        "More than 100,000 values in one file, aliases counted as often as they are used; in a JSONL file, more "
-        "than 100,000 lines.",
+        "More than 100,000 values in one file, aliases counted as often as they are used; in a JSONL file, "
+        "more than 100,000 lines.",
         "A few hundred bytes of aliases can stand for billions of values.",
         "Write out what is meant, or split the file.",
     ),
