@@ -2,7 +2,9 @@
 
 - NVML is asked directly (`libnvidia-ml.so.1`): no package is needed and it answers in milliseconds.
 - Nothing is judged: numbers and bytes go to `fingerprint/gpu.py`.
-- "No GPU" and "a GPU that cannot be asked" differ: `signs_of_gpu` looks at devices, not at tools.
+- "No GPU" and "a GPU that cannot be asked" differ: `signs_of_gpu` looks at devices, not at tools. A GPU that
+  is on the bus of the machine and not given to this process (a container without it) is no GPU of this
+  process.
 """
 
 from __future__ import annotations
@@ -76,21 +78,24 @@ class _NvmlError(Exception):
         self.code = code
 
 
-def signs_of_gpu(root: Path = Path("/")) -> tuple[str, ...]:
-    """The kinds of GPU the kernel shows: `nvidia`, `amd`; empty when there is none. `root` is for tests."""
-    found: set[str] = set()
-    if any((root / "dev").glob("nvidia[0-9]*")) or (root / "proc/driver/nvidia/version").exists():
-        found.add("nvidia")
-    if (root / "dev/kfd").exists():
-        found.add("amd")
-    for device in (root / "sys/bus/pci/devices").glob("*"):
+def signs_of_gpu(root: Path = Path("/")) -> dict[str, str]:
+    """The kinds of GPU (`nvidia`, `amd`) and how they show: `device` when a process here can open one,
+    `bus` when there is one that was not given to us (no driver, or a container without it). `root` is
+    for tests.
+    """
+    found: dict[str, str] = {}
+    for device in sorted((root / "sys/bus/pci/devices").glob("*")):
         kind = _word(device / "class")
         vendor = {NVIDIA_VENDOR: "nvidia", AMD_VENDOR: "amd"}.get(_word(device / "vendor"))
         if vendor == "nvidia" and kind.startswith((DISPLAY_CLASS, ACCELERATOR_CLASS)):
-            found.add("nvidia")
+            found["nvidia"] = "bus"
         elif vendor == "amd" and kind.startswith(ACCELERATOR_CLASS):
-            found.add("amd")
-    return tuple(sorted(found))
+            found["amd"] = "bus"
+    if any((root / "dev").glob("nvidia[0-9]*")):
+        found["nvidia"] = "device"
+    if (root / "dev/kfd").exists():
+        found["amd"] = "device"
+    return found
 
 
 def _word(path: Path) -> str:

@@ -7,11 +7,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from governance.adapters.names import printable
 from governance.adapters.packages import read_small
+from governance.adapters.weights import File, list_files
 from governance.errors import Unreadable
 from governance.values import Unknown
 
@@ -81,6 +82,27 @@ def root_of(pid: int) -> Path | None:
     except OSError:
         return None
     return None if theirs == ours else Path(f"/proc/{pid}/root")
+
+
+def loaded_files(pid: int) -> tuple[File, ...] | Unknown:
+    """The program of process `pid` and the shared libraries in its memory, sorted by path inside its root."""
+    root = root_of(pid)
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text("utf-8", "backslashreplace").splitlines()
+    except OSError as err:
+        return Unknown(f"process {pid} cannot be looked at: {err.strerror}")
+    columns = (line.split(None, 5) for line in lines)
+    paths = {
+        parts[5] for parts in columns if len(parts) == 6 and "x" in parts[1] and parts[5].startswith("/")
+    }
+    gone = sorted(path for path in paths if path.endswith(" (deleted)"))
+    if gone:
+        return Unknown(f"`{gone[0].removesuffix(' (deleted)')}` was replaced since process {pid} loaded it")
+    files: list[File] = []
+    for path in sorted(paths):
+        (found,) = list_files(Path(f"{root or ''}{path}")).files
+        files.append(replace(found, name=path))
+    return tuple(files)
 
 
 def interpreter_of(pid: int) -> Path | Unknown:

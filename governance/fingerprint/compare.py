@@ -37,6 +37,9 @@ def _judge(state: LayerState, left: Capture, right: Capture) -> LayerState:
     before, after = getattr(left, state.name), getattr(right, state.name)
     doubt = ""
     if isinstance(before, Packages) and isinstance(after, Packages) and before.form != after.form:
+        if "program" in (before.form, after.form):
+            doubt = "one side is a Python environment, the other a program with its libraries"
+            return LayerState(state.name, "unknown", state.before, state.after, doubt)
         forms = f"{before.form} and {after.form}"
         doubt = "" if _package_changes(before, after) else f"{forms} agree as far as both go"
     elif (

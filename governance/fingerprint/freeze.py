@@ -1,4 +1,4 @@
-"""Packages from a list: `pip freeze` output, a requirements lock, `uv.lock`, `pylock.toml`.
+"""Packages from a list of requirements: `pip freeze` output, or a lock with hashes.
 
 - Order, case, comments, blank lines, line ends and continuation lines mean nothing; names, versions, markers
   and the set of allowed hashes do.
@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from governance.errors import Unreadable
-from governance.fingerprint.packages import TWICE, Package, Packages, public_url
+from governance.fingerprint.packages import TWICE, Form, Package, Packages, public_url
 from governance.fingerprint.versions import normal_name, normal_version
 
 _NAME: Final = re.compile(
@@ -39,24 +39,14 @@ def from_list(data: bytes, path: str, *, versions: Mapping[str, str] | None = No
     known = {normal_name(name): version for name, version in (versions or {}).items()}
     listed = [
         _with_known(p, known)
-        for number, line in _lines(_text(data, path), path)
+        for number, line in _lines(text_of(data, path), path)
         for p in _parse(line, number, path)
     ]
-    form = "lock" if any(p.hashes for p in listed) else "freeze"
-    return _collect("lock" if form == "lock" else "freeze", listed)
+    return collect("lock" if any(p.hashes for p in listed) else "freeze", listed)
 
 
-def from_lock(data: bytes, path: str) -> Packages:
-    """The packages of any list by the name of its file: `uv.lock`, `pylock*.toml`, else `from_list`."""
-    name = path.replace("\\", "/").rpartition("/")[2]
-    if name == "uv.lock":
-        return _collect("lock", list(_uv(_toml(data, path), path)))
-    if name.startswith("pylock") and name.endswith(".toml"):
-        return _collect("lock", list(_pylock(_toml(data, path), path)))
-    return from_list(data, path)
-
-
-def _text(data: bytes, path: str) -> str:
+def text_of(data: bytes, path: str) -> str:
+    """The text of a list, UTF-8 or UTF-16 with a mark. Raises `Unreadable`."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16")
     try:
@@ -168,7 +158,8 @@ def _with_known(package: Package, known: Mapping[str, str]) -> Package:
     return package._replace(version=version, doubt="")
 
 
-def _collect(form: str, listed: list[Package]) -> Packages:
+def collect(form: Form, listed: list[Package]) -> Packages:
+    """The packages of a list, sorted; one name twice under one marker is a doubt that names both."""
     chosen: dict[tuple[str, str], Package] = {}
     for package in listed:
         key = (package.name, package.marker)
@@ -179,69 +170,10 @@ def _collect(form: str, listed: list[Package]) -> Packages:
             doubt = f"{TWICE}{first.place} and {package.place}"
             chosen[key] = package._replace(version=None, doubt=doubt)
     packages = tuple(chosen[key] for key in sorted(chosen))
-    return Packages("lock" if form == "lock" else "freeze", packages)
+    return Packages(form, packages)
 
 
 def _contradict(first: Package, second: Package) -> bool:
     return first.version is None or second.version is None or (
         normal_version(first.version), first.vcs, first.archive, first.url, first.hashes
     ) != (normal_version(second.version), second.vcs, second.archive, second.url, second.hashes)  # fmt: skip
-
-
-def _toml(data: bytes, path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(_text(data, path))
-    except tomllib.TOMLDecodeError as err:
-        raise Unreadable(f"`{path}` is not TOML: {err}", where=path) from err
-
-
-def _tables(value: object, path: str, what: str) -> Iterable[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise Unreadable(f"`{path}` has no list of packages", where=f"{path}: {what}")
-    return value
-
-
-def _uv(tree: dict[str, Any], path: str) -> Iterator[Package]:
-    for item in _tables(tree.get("package"), path, "package"):
-        source = item.get("source", {})
-        files = [*item.get("wheels", []), *([item["sdist"]] if "sdist" in item else [])]
-        hashes = tuple(sorted({str(f["hash"]) for f in files if "hash" in f}))
-        name = normal_name(str(item.get("name", "")))
-        marker = " or ".join(map(str, item.get("resolution-markers", [])))
-        package = Package(
-            name, str(item.get("version", "")) or None, hashes=hashes, marker=marker, source=path
-        )
-        if {"editable", "directory", "virtual"} & set(source):
-            if source.get("virtual") == "." or source.get("editable") == ".":
-                continue
-            yield package._replace(
-                version=None, editable="editable" in source, doubt="comes from a local folder"
-            )
-        elif "git" in source:
-            yield package._replace(
-                vcs=f"git+{str(source['git']).rpartition('#')[2]}",
-                url=public_url(str(source["git"])),
-            )
-        elif package.version is None:
-            yield package._replace(doubt="no version in the lock")
-        else:
-            yield package
-
-
-def _pylock(tree: dict[str, Any], path: str) -> Iterator[Package]:
-    for item in _tables(tree.get("packages"), path, "packages"):
-        archives = [*item.get("wheels", []), *(item[k] for k in ("sdist", "archive") if k in item)]
-        hashes = tuple(sorted({f"{k}:{v}" for a in archives for k, v in a.get("hashes", {}).items()}))
-        name, version = normal_name(str(item.get("name", ""))), item.get("version")
-        package = Package(name, version, hashes=hashes, marker=str(item.get("marker", "")), source=path)
-        vcs = item.get("vcs", {})
-        if "commit-id" in vcs:
-            yield package._replace(version=version or "", vcs=f"{vcs.get('type', 'git')}+{vcs['commit-id']}")
-        elif "directory" in item:
-            yield package._replace(version=None, doubt="comes from a local folder")
-        elif version is None and not hashes:
-            yield package._replace(doubt="no version in the lock")
-        else:
-            yield package._replace(version=version or "")

@@ -35,7 +35,7 @@ def packages(wanted: Wanted, found: list[Finding]) -> Packages | Unknown:
     from governance.fingerprint.packages import from_distributions
 
     if wanted.package_list is not None:
-        from governance.fingerprint.freeze import from_lock
+        from governance.fingerprint.lockfiles import from_lock
 
         name, data = wanted.package_list
         listed = from_lock(data, name)
@@ -45,12 +45,25 @@ def packages(wanted: Wanted, found: list[Finding]) -> Packages | Unknown:
 
     interpreter = _interpreter(wanted)
     if isinstance(interpreter, Unknown):
-        return interpreter
+        return interpreter if wanted.pid is None else _program(wanted.pid, interpreter)
     installed = from_distributions(
         distributions(interpreter.path), conda_records(interpreter.prefix), interpreter.prefix
     )
     found += installed.findings
     return installed
+
+
+def _program(pid: int, why: Unknown) -> Packages | Unknown:
+    """The program and the shared libraries a process that is not Python has loaded, each by its bytes."""
+    from governance.adapters.platform_facts import loaded_files
+    from governance.adapters.weights import digests
+    from governance.fingerprint.packages import from_program
+
+    files = loaded_files(pid)
+    if isinstance(files, Unknown):
+        return why
+    hashed = digests(files, ("blake3",))
+    return from_program({file.name: hashed[file.name]["blake3"] for file in files})
 
 
 def _interpreter(wanted: Wanted) -> Interpreter | Unknown:
@@ -136,13 +149,13 @@ def _gpus(environment: Mapping[str, str]) -> Gpus | Unknown:
     from governance.fingerprint import gpu as pure
 
     signs = adapter.signs_of_gpu()
-    if "amd" in signs:
+    if signs.get("amd") == "device":
         return Unknown("an AMD GPU is there and this version reads NVIDIA only")
     answer = adapter.nvml()
     if not isinstance(answer, Unknown):
         return pure.visible(pure.from_nvml(answer), environment.get("CUDA_VISIBLE_DEVICES"))
-    if not signs:
-        return pure.Gpus("", "", (), "no GPU device")
+    if "device" not in signs.values():
+        return pure.Gpus("", "", (), "a GPU on the bus only" if signs else "no GPU device")
     reasons = [answer.reason]
     for command, parse in (
         (("nvidia-smi", "-q", "-x"), pure.from_smi_xml),
@@ -249,6 +262,9 @@ def _weights_place(wanted: Wanted) -> Path | Unknown:
         return wanted.weights
     if not wanted.model:
         return Unknown("no folder of weights was named")
+    if wanted.model.startswith(("/", "./", "~/")):
+        local = Path(wanted.model).expanduser()
+        return local if local.exists() else Unknown(f"`{wanted.model}` is not on this host")
     from governance.adapters import hubs
 
     snapshot = hubs.snapshot(hubs.cache_folder(), wanted.model, wanted.revision or "main")

@@ -6,12 +6,14 @@
   without console scripts, so pip and uv, and two hosts, agree; two wheels of one version differ.
 - A build path is no pin: `numpy @ file:///build/work` has no version, and the layer is unknown. An editable
   install is not pinned either. One package twice in one place is an error that names both.
+- A server that is no Python program is its executable and the libraries it loaded, each by its bytes.
 - Lists (`pip freeze`, lock files) know less than an environment; `form` says which, and is part of the
   digest.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -24,8 +26,13 @@ if TYPE_CHECKING:
     from governance.adapters.packages import Distribution
     from governance.verdict import Finding
 
-Form: TypeAlias = Literal["environment", "freeze", "lock"]
-FORMS: Final[dict[str, Form]] = {"environment": "environment", "freeze": "freeze", "lock": "lock"}
+Form: TypeAlias = Literal["environment", "freeze", "lock", "program"]
+FORMS: Final[dict[str, Form]] = {
+    "environment": "environment",
+    "freeze": "freeze",
+    "lock": "lock",
+    "program": "program",
+}
 
 TWICE: Final = "is here twice: "
 """How the doubt about a package begins that is there twice."""
@@ -110,6 +117,20 @@ def from_distributions(
             chosen[package.name] = _both(first, package)
     packages = tuple(chosen[name] for name in sorted(chosen))
     return Packages("environment", packages, tuple(_conda(conda)))
+
+
+def from_program(files: Mapping[str, str]) -> Packages:
+    """A server that is no Python program: path of the program and of each shared library, to its digest.
+
+    They are named without their folder, so that two hosts agree; two of one name keep the folder they are in.
+    """
+    bases = Counter(path.rpartition("/")[2] for path in files)
+    found = []
+    for path, digest in files.items():
+        base = path.rpartition("/")[2]
+        name = base if bases[base] == 1 else "/".join(path.rsplit("/", 2)[1:])
+        found.append(Package(name, "", archive=digest, source=path))
+    return Packages("program", tuple(sorted(found)))
 
 
 def _both(first: Package, second: Package) -> Package:

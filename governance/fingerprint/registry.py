@@ -79,4 +79,8 @@ def _tag_digest(reference: Reference, fetch: Fetch) -> str:
         answer = fetch(reference.name, reference.tag, ACCEPT)
     except Unreachable:
         return ""
+    body = parse_manifest(answer.body, answer.media_type)
+    listed = () if isinstance(body, Unknown) else body.get("manifests", ())
+    if any(isinstance(entry, dict) and entry.get("digest") == reference.digest for entry in listed):
+        return reference.digest  # the tag is an index, and the pinned manifest is in it
     return sha256_of(answer.body)

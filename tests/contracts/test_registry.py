@@ -168,3 +168,20 @@ def test_the_platform_manifest_is_found_inside_an_index() -> None:
     assert amd.index == arm.index == listed
     assert isinstance(other, Unknown)
     assert "linux/amd64" in other.reason
+
+
+def test_a_manifest_pinned_out_of_an_index_has_not_moved_while_the_index_lists_it() -> None:
+    bodies = {"linux/amd64": manifest("amd"), "linux/arm64/v8": manifest("arm")}
+    pinned = sha256_of(bodies["linux/amd64"])
+    with FakeRegistry() as registry:
+        registry.push_index(NAME, "v1", bodies)
+        reference = parse_reference(f"{registry.host}/{NAME}:v1@{pinned}")
+        fetch = Registry(registry.host).manifest
+        still = look_up(reference, fetch, "linux/amd64")
+        registry.push_index(NAME, "v1", {"linux/amd64": manifest("newer")})
+        moved = look_up(reference, fetch, "linux/amd64")
+    assert isinstance(still, Image)
+    assert isinstance(moved, Image)
+    assert still.tag_digest == pinned
+    assert moved.manifest == pinned
+    assert moved.tag_digest not in ("", pinned)

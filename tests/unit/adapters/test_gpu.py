@@ -67,36 +67,38 @@ def host(root: Path, **files: str) -> Path:
 
 
 def test_a_host_without_a_device_shows_none(tmp_path: Path) -> None:
-    assert signs_of_gpu(tmp_path) == ()
+    assert signs_of_gpu(tmp_path) == {}
 
 
-def test_a_gpu_on_the_bus_counts_when_no_driver_is_loaded(tmp_path: Path) -> None:
-    """No `nvidia-smi` is not "no GPU"."""
+def test_a_gpu_on_the_bus_is_told_apart_from_one_that_was_given_to_us(tmp_path: Path) -> None:
+    """A container without a GPU on a host with one computes on the CPU."""
     bus = tmp_path / "sys/bus/pci/devices"
     for number, (vendor, kind) in enumerate(
         [("0x10de", "0x030200"), ("0x8086", "0x020000"), ("0x10de", "0x0403000")]
     ):
         host(bus / str(number), vendor=vendor + "\n", **{"class": kind + "\n"})
-    assert signs_of_gpu(tmp_path) == ("nvidia",)
+    assert signs_of_gpu(tmp_path) == {"nvidia": "bus"}
+    host(tmp_path, dev__nvidia0="")
+    assert signs_of_gpu(tmp_path) == {"nvidia": "device"}
 
 
 def test_a_network_card_of_the_same_maker_is_no_gpu(tmp_path: Path) -> None:
     host(tmp_path / "sys/bus/pci/devices/0", vendor="0x10de\n", **{"class": "0x020000\n"})
-    assert signs_of_gpu(tmp_path) == ()
+    assert signs_of_gpu(tmp_path) == {}
 
 
 def test_the_devices_of_a_container_count(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/nvidia0").write_text("")
     (tmp_path / "dev/kfd").write_text("")
-    assert signs_of_gpu(tmp_path) == ("amd", "nvidia")
+    assert signs_of_gpu(tmp_path) == {"amd": "device", "nvidia": "device"}
 
 
 def test_the_kernel_file_is_read_or_its_absence_is_told(tmp_path: Path) -> None:
     assert isinstance(kernel_driver(tmp_path), Unknown)
     host(tmp_path / "proc/driver/nvidia", version="NVRM version: x\n")
     assert kernel_driver(tmp_path) == b"NVRM version: x\n"
-    assert signs_of_gpu(tmp_path) == ("nvidia",)
+    assert signs_of_gpu(tmp_path) == {}
 
 
 def test_a_tool_answers_fails_or_is_not_there() -> None:

@@ -9,7 +9,7 @@ from governance.fingerprint.freeze import from_list
 from governance.fingerprint.gpu import Gpu, Gpus
 from governance.fingerprint.image import Image
 from governance.fingerprint.observed import resolved_differs
-from governance.fingerprint.packages import Package, Packages
+from governance.fingerprint.packages import Package, Packages, from_program
 from governance.fingerprint.platform import Framework, Platform
 from governance.fingerprint.record import Capture
 from governance.fingerprint.weights import WeightFile, Weights
@@ -38,6 +38,8 @@ STATES = [
     ("another version", {P: listed(b"a==1\n")}, {P: listed(b"a==2\n")}, "changed"),
     ("a list and its environment", {P: listed(b"torch==2.6.0\n")}, {P: installed()}, "unknown"),
     ("a list and another one", {P: listed(b"torch==2.5.0\n")}, {P: installed()}, "changed"),
+    ("an environment and a program", {P: installed()}, {P: from_program({"/a": "blake3:1"})}, "unknown"),
+    ("two builds of a program", {P: from_program({"/a": "1"})}, {P: from_program({"/a": "2"})}, "changed"),
     ("two builds of one version", {P: installed("x")}, {P: installed("y")}, "changed"),
     ("an unknown package", {P: listed(b"a @ file:///x\n")}, {P: listed(b"a @ file:///x\n")}, "unknown"),
     ("index and manifest", {M: Image("a", D1, D2)}, {M: Image("a", reported=(D2,))}, "same"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from governance.errors import Unreadable
-from governance.fingerprint.freeze import from_list, from_lock
+from governance.fingerprint.freeze import from_list
+from governance.fingerprint.lockfiles import from_lock
 from governance.fingerprint.packages import layer_value
 from governance.values import Unknown
 
@@ -163,3 +164,66 @@ def test_a_pylock_is_read_and_a_local_folder_in_it_is_unknown() -> None:
 def test_a_lock_that_is_not_one_is_refused(data: bytes) -> None:
     with pytest.raises(Unreadable):
         from_lock(data, "uv.lock")
+
+
+POETRY = b"""
+[[package]]
+name = "torch"
+version = "2.6.0+cu124"
+files = [{ file = "t.whl", hash = "sha256:aa" }]
+[[package]]
+name = "engine"
+version = "0.1"
+[package.source]
+type = "git"
+url = "https://h.example/engine.git"
+reference = "main"
+resolved_reference = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+"""
+
+
+def test_a_poetry_lock_is_read() -> None:
+    found = from_lock(POETRY, "poetry.lock")
+    assert [(p.name, p.version, p.vcs, p.hashes) for p in found.packages] == [
+        ("engine", "0.1", "git+" + "a" * 40, ()),
+        ("torch", "2.6.0+cu124", "", ("sha256:aa",)),
+    ]
+    local = from_lock(POETRY.replace(b'type = "git"', b'type = "directory"'), "poetry.lock")
+    assert isinstance(layer_value(local), Unknown)
+
+
+PIPFILE = b"""{"default": {"numpy": {"version": "==2.0.1", "hashes": ["sha256:cc"], "markers": "x"},
+"tool": {"git": "https://h.example/tool.git", "ref": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"},
+"mine": {"path": ".", "editable": true}}, "develop": {"pytest": {"version": "==8"}}}"""
+
+
+def test_a_pipfile_lock_is_read_without_what_is_for_development() -> None:
+    found = from_lock(PIPFILE, "Pipfile.lock")
+    assert [(p.name, p.version, bool(p.vcs), p.editable) for p in found.packages] == [
+        ("mine", None, False, True),
+        ("numpy", "2.0.1", False, False),
+        ("tool", "", True, False),
+    ]
+
+
+EXPLICIT = b"""# platform: linux-64
+@EXPLICIT
+https://conda.example/conda-forge/linux-64/pytorch-2.5.1-cuda126_py312_h1_3.conda#0123456789abcdef0123456789abcdef
+https://u:p@conda.example/nvidia/noarch/cudnn-9.1.0.70-0.tar.bz2
+"""
+
+
+def test_an_explicit_list_of_conda_is_read_with_the_build() -> None:
+    found = from_lock(EXPLICIT, "spec.txt")
+    assert [tuple(c) for c in found.conda] == [
+        ("cudnn", "9.1.0.70", "0", "nvidia", ""),
+        ("pytorch", "2.5.1", "cuda126_py312_h1_3", "conda-forge", "md5:0123456789abcdef0123456789abcdef"),
+    ]
+    other = from_lock(EXPLICIT.replace(b"cuda126", b"cuda124"), "spec.txt")
+    assert layer_value(found) != layer_value(other)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"default": {"a": "1"}}'])
+def test_a_pipfile_lock_that_is_not_one_is_refused(data: bytes) -> None:
+    with pytest.raises(Unreadable):
+        from_lock(data, "Pipfile.lock")

@@ -11,6 +11,7 @@ from governance.fingerprint.packages import (
     Packages,
     from_distributions,
     from_json,
+    from_program,
     layer_value,
     public_url,
     to_json,
@@ -184,3 +185,15 @@ def test_a_record_gives_the_packages_back(tmp_path: Path) -> None:
     )
     found = read(tmp_path)
     assert from_json(to_json(found)) == found
+
+
+def test_a_program_is_named_without_its_folder_and_two_of_one_name_keep_it() -> None:
+    files = {
+        "/opt/a/bin/server": "blake3:1",
+        "/opt/a/lib/libggml.so": "blake3:2",
+        "/usr/lib/libm.so": "blake3:3",
+    }
+    moved = {path.replace("/opt/a", "/srv/b"): digest for path, digest in files.items()}
+    assert layer_value(from_program(files)) == layer_value(from_program(moved))
+    twice = from_program({"/a/x.so": "blake3:1", "/b/x.so": "blake3:2"})
+    assert [p.name for p in twice.packages] == ["a/x.so", "b/x.so"]

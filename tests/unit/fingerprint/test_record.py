@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from governance.fingerprint.capture import Wanted, from_list, take
 from governance.fingerprint.freeze import from_list as packages_from
 from governance.fingerprint.gpu import Gpu, Gpus
 from governance.fingerprint.image import Image
+from governance.fingerprint.packages import Packages
 from governance.fingerprint.platform import Platform
 from governance.fingerprint.record import Capture, dump, is_capture, load
 from governance.fingerprint.weights import WeightFile, Weights
@@ -241,3 +243,27 @@ def test_a_mount_over_the_image_counts_by_its_files(tmp_path: Path) -> None:
             digests.append(capture.digests()["image"])
     assert isinstance(digests[0], str)
     assert digests[0] != digests[1]
+
+
+def test_a_server_that_is_no_python_program_is_its_program_and_its_libraries() -> None:
+    """llama-server has no site-packages; an upgrade of it must still move a layer."""
+    with subprocess.Popen(["sleep", "30"]) as process:
+        try:
+            wanted = Wanted(pid=process.pid)
+            capture = take(("packages",), wanted, generated_at=AT, tool="0.1.0")
+        finally:
+            process.kill()
+    assert isinstance(capture.packages, Packages)
+    assert capture.packages.form == "program"
+    names = {p.name for p in capture.packages.packages}
+    assert "sleep" in names or any("coreutils" in name or "busybox" in name for name in names)
+    assert all(p.archive.startswith("blake3:") for p in capture.packages.packages)
+    assert load(dump(capture), "host.json").digests() == capture.digests()
+
+
+def test_a_model_id_that_is_a_local_path_is_looked_for_there(tmp_path: Path) -> None:
+    folder = model(tmp_path / "model")
+    found = take(("weights",), Wanted(model=str(folder)), generated_at=AT, tool="0.1.0")
+    assert isinstance(found.digests()["weights"], str)
+    gone = take(("weights",), Wanted(model=str(tmp_path / "none")), generated_at=AT, tool="0.1.0")
+    assert isinstance(gone.digests()["weights"], Unknown)
