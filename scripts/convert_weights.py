@@ -2,7 +2,8 @@
 
     python scripts/convert_weights.py WEIGHTS.gguf FOLDER
 
-Runs in the vLLM environment (needs torch, transformers, gguf, accelerate). The folder appears only when it is whole.
+Runs in the vLLM environment (needs torch, transformers, gguf, accelerate). The folder appears only when it
+is whole.
 """
 
 from __future__ import annotations
