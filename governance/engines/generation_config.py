@@ -1,7 +1,7 @@
 """What the keys of a model's `generation_config.json` mean in the vocabulary of the sampling tier.
 
-- Names and meanings are those of `transformers.GenerationConfig`; which of them an engine really reads is that
-  engine's to say.
+- Names and meanings are those of `transformers.GenerationConfig`; which of them an engine really reads is
+  that engine's to say.
 - Ids of begin and padding tokens belong to the tokenizer; `transformers_version` and the like are notes.
 - A key that is in no table is reported, never dropped in silence.
 """

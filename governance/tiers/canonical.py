@@ -23,7 +23,7 @@ MAX_INTEGER: Final = 2**53 - 1
 _AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
 
 
-class _OtherWay(Exception):  # noqa: N818
+class _OtherWay(Exception):
     """orjson would not write the canonical bytes."""
 
 

@@ -32,7 +32,7 @@ _START: Final = 32
 _Line = tuple[int, int, str, Any]
 
 
-class _Unsure(Exception):  # noqa: N818
+class _Unsure(Exception):
     """The exact path must read this text."""
 
 

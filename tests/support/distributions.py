@@ -16,10 +16,11 @@ def install(
     direct_url: Mapping[str, object] | None = None,
     folder: str | None = None,
 ) -> Path:
-    """Write a `dist-info` folder; `record` is RECORD text (empty makes a plausible one, `None` leaves it out)."""
+    """Write a `dist-info` folder; `record` is RECORD text: empty makes a plausible one, `None` leaves it out."""
     info = site / (folder or f"{name.replace('-', '_')}-{version}.dist-info")
     info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\nName: not this\n")
+    headers = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    (info / "METADATA").write_text(f"{headers}\nName: not this\n")
     if record is not None:
         text = record or f"{name}/__init__.py,sha256=AAAA{version},10\n{info.name}/METADATA,sha256=BB,20\n"
         (info / "RECORD").write_text(text)
@@ -28,7 +29,9 @@ def install(
     return info
 
 
-def record_lines(*, scripts: str = "../../../bin/tool,sha256=SHEBANG1,200", extra: tuple[str, ...] = ()) -> list[str]:
+def record_lines(
+    *, scripts: str = "../../../bin/tool,sha256=SHEBANG1,200", extra: tuple[str, ...] = ()
+) -> list[str]:
     """The lines of a plausible RECORD, as pip writes it."""
     return [
         scripts,
