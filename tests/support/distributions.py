@@ -16,7 +16,7 @@ def install(
     direct_url: Mapping[str, object] | None = None,
     folder: str | None = None,
 ) -> Path:
-    """Write a `dist-info` folder; `record` is RECORD text: empty makes a plausible one, `None` leaves it out."""
+    """Write a `dist-info` folder; an empty `record` becomes a plausible RECORD, None leaves it out."""
     info = site / (folder or f"{name.replace('-', '_')}-{version}.dist-info")
     info.mkdir(parents=True)
     headers = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
