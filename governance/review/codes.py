@@ -68,6 +68,19 @@ CODES: Final[dict[str, CodeDoc]] = {
         "Commits that were reviewed, and their approvals, would be dropped.",
         "Bring the change on top of the branch as it is: `git pull --rebase`, or a revert.",
     ),
+    "TL510": CodeDoc(
+        "policy-test-fails",
+        "A case of the policy's own tests does not come out as it says.",
+        "The policy asks for something else than those who wrote the case meant.",
+        "Mend the policy, or the case if the policy is meant to be so.",
+    ),
+    "TL511": CodeDoc(
+        "policy-test-mistaken",
+        "A case of the policy's tests cannot be run: a key is unknown or missing, or a person is not in the "
+        "policy.",
+        "A case that tests nothing would look like one that passes.",
+        "Correct the case.",
+    ),
     "TL520": CodeDoc(
         "record-malformed",
         "A record under .tierlock/ is not well-formed: altered, written by hand, or not of its format.",

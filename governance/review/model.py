@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Final, Literal
@@ -218,14 +217,3 @@ class Decision:
             return Outcome.PASS
         doubtful = self.undecided or any(one.undecided for one in self.refused)
         return Outcome.UNDECIDED if doubtful else Outcome.BLOCK
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One case of a policy's unit tests (`tierlock review test`)."""
-
-    name: str
-    changes: tuple[Transition, ...]
-    authors: Authors
-    approvals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    expect: Outcome = Outcome.PASS

@@ -14,6 +14,7 @@ REVIEW: Final = {
     "approve": "governance.cli.review.approve",
     "status": "governance.cli.review.status",
     "simulate": "governance.cli.review.simulate",
+    "test": "governance.cli.review.test",
     "audit": "governance.cli.review.audit",
     "install": "governance.cli.review.install",
     "records": "governance.cli.review.records",
