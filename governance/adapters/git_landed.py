@@ -8,15 +8,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
+from governance.adapters.files import Entry, Kind, not_regular, relative
 from governance.adapters.git import Git, Moved
-from governance.adapters.git_trees import text_of
+from governance.adapters.git_trees import kind_of, text_of
 from governance.adapters.git_trouble import shallow
 from governance.errors import Unreadable
 
 _RAW = ("--raw", "-r", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv")
+
+
+Files: TypeAlias = Mapping[str, tuple[str, str]]
+"""Mode and blob id by path."""
 
 
 class Passed(NamedTuple):
@@ -90,6 +95,52 @@ def listed(git: Git, tree: str, prefixes: Sequence[str]) -> dict[str, tuple[str,
             mode, _, oid = head.split(" ")
             found[path] = (mode, oid)
     return found
+
+
+class Blobs:
+    """Contents by blob id, read once each while they are wanted again and again."""
+
+    def __init__(self, git: Git, *, keep: int = 64 * 1024 * 1024) -> None:
+        self._git = git
+        self._known: dict[str, bytes] = {}
+        self._room = self._keep = keep
+
+    def read(self, oid: str, path: str) -> bytes:
+        """The content of one blob; `path` is how messages call it."""
+        content = self._known.get(oid)
+        if content is None:
+            content = self._git.blob(oid, path)
+            self._room -= len(content)
+            if self._room < 0:
+                self._known.clear()
+                self._room = self._keep - len(content)
+            self._known[oid] = content
+        return content
+
+
+class Part:
+    """Some files of one state, known by blob id, as a source of files: nothing else is listed."""
+
+    def __init__(self, label: str, files: Files, blobs: Blobs) -> None:
+        self.label = label
+        self.files = files
+        self._blobs = blobs
+
+    def entries(self, prefix: str) -> Sequence[Entry]:
+        """Every entry at or below `prefix`, sorted by path."""
+        start = relative(prefix)
+        folder = f"{start}/" if start else ""
+        names = sorted(name for name in self.files if name.startswith(folder) or name == start)
+        return [Entry(name, kind_of(self.files[name][0]), None, self.files[name][1]) for name in names]
+
+    def read(self, path: str) -> bytes:
+        """The bytes of the regular file `path`."""
+        if path not in self.files:
+            raise Unreadable(f"`{path}` is not in the {self.label}", where=path)
+        mode, oid = self.files[path]
+        if kind_of(mode) is not Kind.FILE:
+            raise not_regular(path, kind_of(mode))
+        return self._blobs.read(oid, path)
 
 
 def _passed(row: str) -> Passed:

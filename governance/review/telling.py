@@ -61,8 +61,8 @@ def _checks(verdict: Verdict) -> Iterator[Check]:
 
 
 def _looked(verdict: Verdict) -> str:
-    count = verdict.change_set.governed
-    return "no governed file differs" if not count else f"{_count(count, 'governed file')}, no meaning moves"
+    number = verdict.change_set.governed
+    return "no governed file differs" if not number else f"{count(number, 'governed file')}, no meaning moves"
 
 
 def _check(decision: Decision, *, enforced: bool) -> Check:
@@ -73,10 +73,10 @@ def _check(decision: Decision, *, enforced: bool) -> Check:
             by = ", ".join(decision.approvers)
             return Check(name, Outcome.PASS, f"emergency approval by {by}; a regular one has to follow")
         by = f": {', '.join(decision.approvers)}" if decision.approvers else ""
-        detail = f"{len(decision.approvers)} of {_count(needed, 'approval')}{by}"
+        detail = f"{len(decision.approvers)} of {count(needed, 'approval')}{by}"
         return Check(name, Outcome.PASS, detail if needed else "the policy asks for no approval")
     if not enforced:
-        return Check(name, Outcome.PASS, f"will need {_needs(decision.requirement)}")
+        return Check(name, Outcome.PASS, f"will need {needs(decision.requirement)}")
     detail = ""
     if decision.outcome is Outcome.UNDECIDED:
         detail = decision.undecided or next(each.why for each in decision.refused if each.undecided)
@@ -115,16 +115,17 @@ def _missing(decision: Decision) -> Finding:
     if len(needed.people) < needed.approvals:
         code = "TL506"
         hint = "add people to the role on the base branch, or let somebody outside of it make the change"
-    message = f"{subject.shown} needs {_needs(needed)}{because}; {have} for {subject.short}"
+    message = f"{subject.shown} needs {needs(needed)}{because}; {have} for {subject.short}"
     place = next((one for one in transition.changes if one.line and one.path == transition.path), None)
     line, column = (place.line, place.column) if place else (0, 0)
     return Finding(code, message, path=transition.path, line=line, column=column, hint=hint)
 
 
-def _needs(needed: Requirement) -> str:
+def needs(needed: Requirement) -> str:
+    """What is required, in words: `1 approval from platform (reviewer-a, reviewer-b)`."""
     roles = f"from {' or '.join(needed.roles)}" if needed.roles else "from anyone in the policy"
     people = ", ".join(needed.people) or "nobody is left"
-    return f"{_count(needed.approvals, 'approval')} {roles} ({people})"
+    return f"{count(needed.approvals, 'approval')} {roles} ({people})"
 
 
 def _refused(one: Judged, transition: Transition) -> Finding:
@@ -160,17 +161,17 @@ def _summary(verdicts: Sequence[Verdict], checks: Sequence[Check]) -> str:
     total = len(decided)
     if bad:
         verb = "is" if len(bad) == 1 else "are"
-        return f"{len(bad)} of {_count(total, 'change')} {verb} not approved"
+        return f"{len(bad)} of {count(total, 'change')} {verb} not approved"
     faults = [each for one in verdicts if one.enforced for each in one.change_set.findings]
     if faults and all(one.ground for one in verdicts):
-        return f"{_count(len(faults), 'governed file')} cannot be accepted, whoever approves"
+        return f"{count(len(faults), 'governed file')} cannot be accepted, whoever approves"
     failing = next((one for one in checks if one.outcome is not Outcome.PASS), None)
     if failing is not None:
         return failing.detail
     if any(each.missing for each in decided):
-        return f"{_count(total, 'change')} to be approved before it lands on a protected branch"
+        return f"{count(total, 'change')} to be approved before it lands on a protected branch"
     if decided:
-        return f"{_count(total, 'change')} approved"
+        return f"{count(total, 'change')} approved"
     return checks[0].detail if checks else ""
 
 
@@ -180,17 +181,17 @@ def _next(verdicts: Sequence[Verdict], waiting: Sequence[Decision], findings: Se
         return unjudged[0].findings[0].hint
     open_ones = [one for one in waiting if len(one.requirement.people) >= one.requirement.approvals]
     if open_ones:
-        names = " ".join(_argument(one.transition) for one in open_ones)
+        names = " ".join(argument(one.transition) for one in open_ones)
         return f"push a branch and ask, or let a reviewer run:  tierlock review approve {names}"
     blocking = next((one for one in findings if one.blocks and one.hint), None)
     return blocking.hint if blocking else ""
 
 
 def _ask(transition: Transition) -> str:
-    return f"a reviewer runs: tierlock review approve {_argument(transition)}"
+    return f"a reviewer runs: tierlock review approve {argument(transition)}"
 
 
-def _argument(transition: Transition) -> str:
+def argument(transition: Transition) -> str:
     """How a command line names the subject: `sampling/factual`, `service/summarizer`, `policy`."""
     subject = transition.subject
     return f"service/{subject.name}" if subject.kind is SubjectKind.BINDING else subject.name
@@ -237,5 +238,6 @@ def _decided(decision: Decision) -> dict[str, Json]:
     }
 
 
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
+    """`1 change`, `2 changes`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
