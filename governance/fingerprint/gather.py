@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ from governance.errors import MissingTool, Unreachable
 from governance.values import Json, Unknown
 
 if TYPE_CHECKING:
+    from governance.adapters.gpu import Nvml
     from governance.adapters.packages import Interpreter
     from governance.adapters.platform_facts import Host
     from governance.adapters.weights import Algorithm, File
@@ -146,25 +147,38 @@ def _evidence(host: Host, interpreter: Interpreter | Unknown, gpus: Gpus | Unkno
 
 def _gpus(environment: Mapping[str, str]) -> Gpus | Unknown:
     from governance.adapters import gpu as adapter
+
+    choice = environment.get("CUDA_VISIBLE_DEVICES")
+    return gpus_of(adapter.signs_of_gpu(), adapter.nvml, adapter.run_tool, choice)
+
+
+def gpus_of(
+    signs: Mapping[str, str],
+    nvml: Callable[[], Nvml | Unknown],
+    run: Callable[..., bytes | Unknown],
+    choice: str | None,
+) -> Gpus | Unknown:
+    """The GPUs a process sees, by NVML, else by `nvidia-smi`; `choice` is what `CUDA_VISIBLE_DEVICES` leaves.
+
+    `signs` tells which GPUs there are (`adapters.gpu.signs_of_gpu`): one that was given to us and that nobody
+    can ask is `Unknown`; none is no GPU.
+    """
     from governance.fingerprint import gpu as pure
 
-    signs = adapter.signs_of_gpu()
     if signs.get("amd") == "device":
         return Unknown("an AMD GPU is there and this version reads NVIDIA only")
-    answer = adapter.nvml()
+    answer = nvml()
     if not isinstance(answer, Unknown):
-        return pure.visible(pure.from_nvml(answer), environment.get("CUDA_VISIBLE_DEVICES"))
+        return pure.visible(pure.from_nvml(answer), choice)
     if "device" not in signs.values():
         return pure.Gpus("", "", (), "a GPU on the bus only" if signs else "no GPU device")
     reasons = [answer.reason]
-    for command, parse in (
-        (("nvidia-smi", "-q", "-x"), pure.from_smi_xml),
-        (("nvidia-smi",), pure.from_smi_text),
-    ):
-        output = adapter.run_tool(*command)
+    ways = ((("nvidia-smi", "-q", "-x"), pure.from_smi_xml), (("nvidia-smi",), pure.from_smi_text))
+    for command, parse in ways:
+        output = run(*command)
         parsed = output if isinstance(output, Unknown) else parse(output)
         if not isinstance(parsed, Unknown):
-            return pure.visible(parsed, environment.get("CUDA_VISIBLE_DEVICES"))
+            return pure.visible(parsed, choice)
         reasons.append(parsed.reason)
     return Unknown("a GPU is there and cannot be asked: " + "; ".join(dict.fromkeys(reasons)))
 

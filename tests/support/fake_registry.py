@@ -59,6 +59,7 @@ class FakeRegistry:
         self.busy = 0
         self.lie: bytes | None = None
         self.claimed_digest: str | None = None
+        self.redirect = ""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
@@ -97,6 +98,8 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
             registry.requests.append((self.path, headers))
             if self.path.startswith("/token"):
                 self._token(headers)
+            elif registry.redirect:
+                self._send(307, b"", {"Location": registry.redirect + self.path})
             elif registry.busy > 0:
                 registry.busy -= 1
                 self._send(503, b"{}", {"Retry-After": "0"})
@@ -106,6 +109,16 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
                 )
             else:
                 self._manifest(headers)
+
+        def do_POST(self) -> None:
+            """The exchange of an identity token (the docker token specification)."""
+            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            registry.requests.append((self.path, {"form": form.get("grant_type", [""])[0]}))
+            user, token = registry.login or ("", "")
+            if self.path == "/token" and form.get("refresh_token") == [token] and user == "identity":
+                self._send(200, b'{"access_token": "token-of-the-test"}', {})
+            else:
+                self._send(401, b"{}", {})
 
         def _manifest(self, headers: Mapping[str, str]) -> None:
             name, _, reference = self.path.removeprefix("/v2/").partition("/manifests/")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from governance.adapters.registry import Registry, is_local
-from governance.adapters.registry_login import Credentials, credential_files, credentials_for
+from governance.adapters.registry_login import IDENTITY_TOKEN, Credentials, credential_files, credentials_for
 from governance.errors import Unreachable
 from governance.fingerprint.image import ACCEPT, parse_reference
 from governance.fingerprint.registry import look_up
@@ -174,3 +174,31 @@ def test_the_places_of_credentials_follow_the_environment() -> None:
     assert list(map(str, credential_files(env))) == [
         "/r.json", "/x/containers/auth.json", "/d/config.json", "/h/.config/containers/auth.json",
     ]  # fmt: skip
+
+
+def test_an_identity_token_is_exchanged_and_never_sent_to_the_registry() -> None:
+    with FakeRegistry(login=("identity", "refresh-of-the-test"), scheme="bearer") as registry:
+        registry.push(NAME, "v1", manifest("a"))
+        client = Registry(registry.host, credentials=Credentials(IDENTITY_TOKEN, "refresh-of-the-test"))
+        assert client.manifest(NAME, "v1", ACCEPT).body == manifest("a")
+        assert "refresh-of-the-test" not in str(registry.requests)
+        assert ("/token", {"form": "refresh_token"}) in registry.requests
+
+
+def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
+    with FakeRegistry(login=LOGIN, scheme="basic") as first, FakeRegistry() as second:
+        second.push(NAME, "v1", manifest("a"))
+        client = Registry(first.host, credentials=GOOD)
+        first.push(NAME, "v1", manifest("a"))
+        client.manifest(NAME, "v1", ACCEPT)
+        first.redirect = f"http://{second.host}"
+        assert client.manifest(NAME, "v1", ACCEPT).body == manifest("a")
+        assert second.requests
+        assert all("authorization" not in headers for _, headers in second.requests)
+
+
+def test_a_token_service_over_plain_http_gets_no_credentials() -> None:
+    client = Registry("registry.example", credentials=GOOD)
+    assert not client._may_ask("http://tokens.example/token")
+    assert not client._may_ask("ftp://tokens.example/token")
+    assert client._may_ask("https://tokens.example/token")

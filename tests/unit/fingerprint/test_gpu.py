@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from governance.adapters.gpu import Nvml, NvmlDevice, NvmlSlice
+from governance.fingerprint.gather import gpus_of
 from governance.fingerprint.gpu import (
     Gpu,
     Gpus,
@@ -158,3 +159,43 @@ def test_a_visible_device_that_names_no_gpu_is_unknown(choice: str) -> None:
 
 def test_no_gpu_is_a_fact_and_not_unknown() -> None:
     assert layer_value(Gpus("", "", (), "no GPU device")) == {"gpus": "none"}
+
+
+def host(
+    signs: dict[str, str], *, nvml: Nvml | Unknown, xml: bytes | Unknown, text: bytes | Unknown
+) -> Gpus | Unknown:
+    """What a host says whose tools answer like this."""
+    return gpus_of(signs, lambda: nvml, lambda *command: xml if "-x" in command else text, None)
+
+
+NO_NVML, NO_TOOL = Unknown("the NVML library is not installed"), Unknown("`nvidia-smi` is not installed")
+DEVICE = {"nvidia": "device"}
+
+
+def test_nvml_is_asked_before_nvidia_smi() -> None:
+    answer = Nvml("575.57.08", 12090, (NvmlDevice("H100", "GPU-1", 81559 << 20, (9, 0), None),))
+    found = known(host(DEVICE, nvml=answer, xml=recorded("smi-470-turing.xml"), text=NO_TOOL))
+    assert (found.source, found.driver_cuda) == ("NVML", "12.9")
+
+
+def test_without_nvml_the_log_of_nvidia_smi_is_read_and_then_its_table() -> None:
+    xml, text = recorded("smi-470-turing.xml"), recorded("smi-470-turing.txt")
+    assert known(host(DEVICE, nvml=NO_NVML, xml=xml, text=text)).source == "nvidia-smi -q -x"
+    assert known(host(DEVICE, nvml=NO_NVML, xml=NO_TOOL, text=text)).source == "nvidia-smi"
+
+
+def test_a_gpu_that_nobody_can_ask_is_unknown_with_every_reason() -> None:
+    found = host(DEVICE, nvml=NO_NVML, xml=NO_TOOL, text=recorded("smi-418-volta.txt"))
+    assert isinstance(found, Unknown)
+    for reason in ("NVML library", "`nvidia-smi` is not installed", "cut the name"):
+        assert reason in found.reason
+
+
+@pytest.mark.parametrize("signs", [{}, {"nvidia": "bus"}, {"amd": "bus"}])
+def test_a_process_that_was_given_no_gpu_has_none(signs: dict[str, str]) -> None:
+    found = known(host(signs, nvml=NO_NVML, xml=NO_TOOL, text=NO_TOOL))
+    assert layer_value(found) == {"gpus": "none"}
+
+
+def test_a_gpu_of_another_maker_is_unknown_and_not_none() -> None:
+    assert isinstance(host({"amd": "device"}, nvml=NO_NVML, xml=NO_TOOL, text=NO_TOOL), Unknown)
