@@ -11,12 +11,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from governance.adapters.git import Git
 from governance.adapters.git_trees import text_of
 from governance.adapters.git_trouble import failure
 from governance.errors import Unreadable
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class Commit(NamedTuple):
@@ -160,3 +163,15 @@ def merged(git: Git, ours: str, theirs: str) -> Iterator[tuple[Git, str, tuple[s
                 raise failure(git.root, args, err)
             tree, *conflicts = [text_of(part) for part in out.split(b"\0") if part]
             yield apart, tree, tuple(conflicts)
+
+
+def committed_at(git: Git, oid: str) -> datetime | None:
+    """When a commit says it was committed; None when it does not say so."""
+    from datetime import UTC, datetime
+
+    head = raw_commits(git, [oid])[0].partition(b"\n\n")[0]
+    line = next((one for one in head.split(b"\n") if one.startswith(b"committer ")), b"")
+    words = line.rsplit(b" ", 2)
+    if len(words) != 3 or not words[1].isdigit():
+        return None
+    return datetime.fromtimestamp(int(words[1]), UTC)

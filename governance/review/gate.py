@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from governance.adapters.files import FileSource
+from governance.adapters.git import RevisionTree
+from governance.adapters.git_history import committed_at
 from governance.errors import Unreadable
 from governance.fingerprint.states import State
 from governance.review.authors import authors_of
@@ -38,6 +40,9 @@ from governance.review.spent import is_spent
 from governance.tiers.config import SERVICES_FILE
 from governance.verdict import Finding, Severity
 
+if TYPE_CHECKING:
+    from governance.review.forge import Request
+
 Judge: TypeAlias = Callable[[Evidence, Subject, Policy, Authors, datetime], Judged]
 """`approval.judge` with its verifier bound: the one function that says whether an approval counts."""
 
@@ -50,13 +55,13 @@ Read: TypeAlias = Callable[[FileSource, Sequence[Subject]], Iterable[Evidence]]
 class Bench:
     """What judging needs beside the repository: the moment, the judge, and who finds approvals in a state.
 
-    `forge` is evidence from elsewhere, as it was handed in.
+    `forge` are requests on a forge, with the reviews they got.
     """
 
     now: datetime
     judge: Judge
     read: Read
-    forge: tuple[Evidence, ...] = ()
+    forge: tuple[Request, ...] = ()
 
 
 class Enforced(Enum):
@@ -127,7 +132,7 @@ def judge_landing(landing: Landing, bench: Bench) -> Verdict:
     enforced, why = is_enforced(policy, landing)
     who = {one.subject.key: authors_of(policy, one, landing.who) for one in change_set.transitions}
     judged = _judged_part(change_set, ground, landing)
-    evidence = find_evidence(landing, judged, bench)
+    evidence = (*find_evidence(landing, judged, bench), *forge_evidence(landing, policy, bench))
     decisions = judge_change(judged, policy, evidence, who, bench.now, bench.judge)
     unknown = frozenset[str]().union(*(authors.unknown for authors in who.values()))
     return Verdict(landing, change_set, ground, decisions, (), enforced, why, unknown)
@@ -238,7 +243,7 @@ def _unreadable(base: FileSource, fault: Finding) -> Finding:
 
 
 def find_evidence(landing: Landing, change_set: ChangeSet, bench: Bench) -> tuple[Evidence, ...]:
-    """The approvals of what moves in the states of the landing, the same file once, and those of a forge.
+    """The approvals of what moves in the states of the landing, the same file once.
 
     What the state before holds already is looked at twice: for another pair of digests it is history and left
     out, for this one it may be used up.
@@ -253,7 +258,21 @@ def find_evidence(landing: Landing, change_set: ChangeSet, bench: Bench) -> tupl
             raise Unreadable(message, where=err.where, hint=err.hint) from err
         for one in given:
             found.setdefault((one.where, one.payload), one)
-    return (*without_history(found.values(), subjects, landing), *bench.forge)
+    return tuple(without_history(found.values(), subjects, landing))
+
+
+def forge_evidence(landing: Landing, policy: Policy, bench: Bench) -> Iterator[Evidence]:
+    """What the reviews on a forge are worth: for what the author changed, as it is at the head they saw."""
+    if not bench.forge:
+        return
+    from governance.review import forge
+
+    before, after = landing.more[0] if landing.more else (landing.before, landing.after)
+    transitions = between(before, after).transitions
+    head = after.oid if isinstance(after, RevisionTree) else None
+    committed = committed_at(after.git, head) if isinstance(after, RevisionTree) and head else None
+    for request in bench.forge:
+        yield from forge.evidence(request, transitions, policy, head=head, committed=committed)
 
 
 def without_history(

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from governance.cli.options import reporting, root
 from governance.cli.output import Output
 from governance.cli.review import judging
+from governance.cli.review.forges import with_forge
 from governance.verdict import Report
+
+if TYPE_CHECKING:
+    from governance.review.forge import Request
+    from governance.review.gate import Bench
 
 
 @click.command("gate")
@@ -20,6 +26,7 @@ from governance.verdict import Report
 @click.option("--ref", metavar="BRANCH", default="", help="With --range: where it lands, if it is protected.")
 @click.option("--remote", metavar="NAME", default="", help="With --push: the remote that is pushed to.")
 @click.option("--bootstrap", is_flag=True, help="Accept a first review policy where there was none.")
+@with_forge
 @root
 @reporting
 def command(
@@ -30,6 +37,7 @@ def command(
     ref: str,
     remote: str,
     bootstrap: bool,
+    forge: tuple[Request, ...],
     root: str | None,
     output: Output,  # noqa: ARG001
 ) -> Report:
@@ -43,6 +51,7 @@ def command(
     Examples:
       tierlock review gate                               the commit being made
       tierlock review gate --range origin/main..HEAD     in CI
+      tierlock review gate --range origin/main..HEAD --forge github
       tierlock review gate --commit HEAD
       tierlock review gate --push --remote origin        in git's own pre-push hook
     """
@@ -51,15 +60,24 @@ def command(
         raise click.UsageError("--staged, --commit, --range and --push exclude each other: name one")
     if (ref and not between) or (remote and not push):
         raise click.UsageError("--ref goes with --range, --remote with --push")
-    return _judged(root or "", revision, between, push, ref=ref, remote=remote, bootstrap=bootstrap)
+    bench = judging.bench(forge)
+    return _judged(root or "", bench, revision, between, push, ref=ref, remote=remote, bootstrap=bootstrap)
 
 
 def _judged(
-    root: str, revision: str, between: str, push: bool, *, ref: str, remote: str, bootstrap: bool
+    root: str,
+    bench: Bench,
+    revision: str,
+    between: str,
+    push: bool,
+    *,
+    ref: str,
+    remote: str,
+    bootstrap: bool,
 ) -> Report:
     from governance.review import verbs
 
-    place, bench = judging.where(root), judging.bench()
+    place = judging.where(root)
     if push:
         return verbs.gate_push(place, bench, judging.standard_input(), remote=remote)
     if between:

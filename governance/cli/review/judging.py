@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from governance.adapters.files import FileSource
+    from governance.review.forge import Request
     from governance.review.gate import Bench
     from governance.review.landings import Where
     from governance.review.model import Authors, Evidence, Judged, Subject
@@ -64,7 +65,7 @@ def where(root: str) -> Where:
     return Where(Git(top), below(top, place), os.environ)
 
 
-def bench(forge: Iterable[Evidence] = ()) -> Bench:
+def bench(forge: Iterable[Request] = ()) -> Bench:
     """The moment, and the judge with real signatures."""
     from governance.adapters import clock
     from governance.review.gate import Bench
