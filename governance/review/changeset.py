@@ -25,7 +25,7 @@ from governance.review.model import POLICY_NAME, ChangeSet, Subject, SubjectKind
 from governance.review.policy import PARTS, policy_digest
 from governance.tiers.canonical import digest, text_digest
 from governance.tiers.config import SERVICES_FILE, TIERS, ConfigId
-from governance.tiers.naming import config_of
+from governance.tiers.naming import ROOT, config_of
 from governance.tiers.structure import layout, shown
 from governance.values import ABSENT, Effect, Json, Tree
 from governance.verdict import Change, Finding, Severity, sort_findings
@@ -141,11 +141,17 @@ class _Moved:
         return tuple(sorted(names))
 
     def _look_at_strays(self) -> None:
-        """Differing paths that belong to no config by their place: whatever is there now is out of place."""
-        strays = [path for path in self.paths if path != SERVICES_FILE and config_of(path) is None]
-        if SERVICES_FILE in self.paths:
-            strays.append(SERVICES_FILE)
+        """Differing paths that belong to no config by their place: whatever is there now is out of place.
+
+        Where a config is gone, a link may stand in the place of a folder above it.
+        """
+        strays = [path for path in self.paths if config_of(path) is None]
         entries = {entry for path in strays for entry in self.right.source.entries(path)}
+        if any(self.right.config(one) is None for one in self.configs):
+            focus = getattr(self.right.source, "focus", None)
+            if focus is not None:  # what was listed so far lies below
+                focus([ROOT])
+            entries |= {entry for entry in self.right.source.entries(ROOT) if entry.path == ROOT}
         self.findings += layout(sorted(entries)).findings
 
 
