@@ -150,7 +150,7 @@ class _Meaning:
                 continue
             if key == "file" and node.shape in (Shape.FILE, Shape.TEXT) and isinstance(item, str):
                 result["content"] = self._file(item)
-            elif below is not None and below.shape is Shape.TEXT and key == "text" and isinstance(item, str):
+            elif key == "text" and "file" not in value and _is_text(below) and isinstance(item, str):
                 result["content"] = text_digest(item.encode())
             else:
                 result[key] = self._value(item, below)
@@ -166,6 +166,10 @@ class _Meaning:
             where=self.config.path,
             hint=f"add the file to the folder of {self.config.id}, or correct the name",
         )
+
+
+def _is_text(node: Node | None) -> bool:
+    return node is not None and node.shape is Shape.TEXT
 
 
 def _as_set(items: Sequence[Json]) -> list[Json]:

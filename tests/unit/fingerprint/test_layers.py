@@ -96,6 +96,16 @@ def test_a_template_in_place_and_in_a_file_mean_the_same() -> None:
     assert in_file == in_place
 
 
+def test_a_template_with_both_a_file_and_a_text_keeps_both() -> None:
+    """A rule refuses it; the digest must not depend on which of the two is written first."""
+    digests = set()
+    for tree in ({"file": "t.j2", "text": "x"}, {"text": "x", "file": "t.j2"}, {"file": "t.j2", "text": "y"}):
+        known = config("prompts", PROMPTS, {"system.md": b"a"})
+        both: Tree = {"kind": "prompts", "template": tree}
+        digests.add(config_digest(dataclasses.replace(known, tree=both, files={"x/t.j2": b"z"})))
+    assert len(digests) == 2
+
+
 def test_every_file_a_config_carries_enters_even_when_no_key_consumes_it() -> None:
     """A key that the table of shapes forgot must cost a false difference, not a missed one."""
     known = config("prompts", PROMPTS, {"system.md": b"a"})
