@@ -253,7 +253,9 @@ def _approval(tree: Mapping[str, Json]) -> Statement:
     emergency, expires = tree["emergency"], tree["expires"]
     if not isinstance(emergency, bool):
         raise ValueError("`emergency` is neither true nor false")
-    kind = SubjectKind(_text(tree["kind"], "kind"))
+    kind = next((one for one in SubjectKind if one.value == tree["kind"]), None)
+    if kind is None:
+        raise ValueError(f"`kind` is none of {', '.join(one.value for one in SubjectKind)}")
     subject = Subject(kind, _name(tree["name"], "name"), before, after, scheme)
     policy = _digest(tree["policy"], "policy")
     if policy is None:
@@ -261,7 +263,7 @@ def _approval(tree: Mapping[str, Json]) -> Statement:
     return Statement(
         subject,
         policy,
-        _name(tree["person"], "person"),
+        _person(tree["person"]),
         _reason(tree["reason"]),
         _time(tree["issued"], "issued"),
         None if expires is None else _time(expires, "expires"),
@@ -292,7 +294,7 @@ def _withdrawal(tree: Mapping[str, Json]) -> Withdrawal:
     return Withdrawal(
         _text(tree["subject"], "subject"),
         approval,
-        _name(tree["person"], "person"),
+        _person(tree["person"]),
         _reason(tree["reason"]),
         _time(tree["issued"], "issued"),
     )
@@ -321,6 +323,13 @@ def _name(value: Json, key: str) -> str:
     parts = name.split("/")
     if not name.isprintable() or len(name) > 300 or "\\" in name or any(p[:1] in ("", ".") for p in parts):
         raise ValueError(f"`{key}` is not a name")
+    return name
+
+
+def _person(value: Json) -> str:
+    name = _name(value, "person")
+    if "/" in name:
+        raise ValueError("`person` is not a name")
     return name
 
 
