@@ -12,11 +12,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final, TypeAlias
 
+from governance.records import dataclass
+
 MAX_INTEGER: Final = 2**53 - 1
+_MAX_SHOWN: Final = 60
 
 Scalar: TypeAlias = "bool | int | float | str | None"
 
@@ -97,6 +99,8 @@ def _resolve_numeric(text: str) -> Scalar | Refusal:
 
 
 def _ambiguous(text: str) -> Refusal | None:
+    if len(text) > _MAX_SHOWN:
+        return _ambiguous_and_long(text)
     quoted = f'quote it: "{text}"'
     if _LEADING_ZERO.fullmatch(text):
         return _differ(text, *_leading_zero_readings(text), quoted)
@@ -105,15 +109,23 @@ def _ambiguous(text: str) -> Refusal | None:
     if _RADIX_11.fullmatch(text):
         return _differ(text, "a number", "text", f"write it in decimal, or {quoted}")
     if _YAML12_FLOAT.fullmatch(text):
-        return _differ(text, "text", "a number", f"write {_plain_decimal(text)}, or {quoted}")
+        return _differ(text, "text", "a number", _in_decimal(text) + quoted)
     if "_" in text and _UNDERSCORE.fullmatch(text):
-        bare = text.replace("_", "")
-        return _differ(text, "a number", "text", f"write {_plain_decimal(bare)}, or {quoted}")
+        return _differ(text, "a number", "text", _in_decimal(text.replace("_", "")) + quoted)
     if ":" in text and _SEXAGESIMAL.fullmatch(text):
         return _differ(text, "a number to base 60", "text", quoted)
     if _DATE.fullmatch(text):
         return _differ(text, "a date", "text", quoted)
     return None
+
+
+def _ambiguous_and_long(text: str) -> Refusal | None:
+    """The same question for what is too long to be shown, and too long to be worth an answer in digits."""
+    forms = (_LEADING_ZERO, _OCTAL_12, _RADIX_11, _YAML12_FLOAT, _UNDERSCORE, _SEXAGESIMAL, _DATE)
+    if not any(form.fullmatch(text) for form in forms):
+        return None
+    message = f"`{_shortened(text)}` is read as a number by some YAML readers and as text by others"
+    return Refusal("TL004", message, "quote it if text is meant, or write a shorter number")
 
 
 def _differ(text: str, first: str, second: str, hint: str) -> Refusal:
@@ -129,6 +141,10 @@ def _leading_zero_readings(text: str) -> tuple[str, str]:
     return (f"{sign}{int(digits, 8)}" if octal else "text"), f"{sign}{digits}"
 
 
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
 def _integer(text: str, base: int) -> int | Refusal:
     if len(text) > 20:
         return _too_big(text)
@@ -137,10 +153,9 @@ def _integer(text: str, base: int) -> int | Refusal:
 
 
 def _too_big(text: str) -> Refusal:
-    shown = text if len(text) <= 40 else f"{text[:37]}..."
     return Refusal(
         "TL013",
-        f"`{shown}` is beyond 9007199254740991, where readers begin to round whole numbers",
+        f"`{_shortened(text)}` is beyond 9007199254740991, where readers begin to round whole numbers",
         "use a smaller number, or quote it if it is an identifier",
     )
 
@@ -148,24 +163,25 @@ def _too_big(text: str) -> Refusal:
 def finite(text: str) -> float | Refusal:
     """The double nearest to the decimal `text`, refused where that is infinite or wrongly zero."""
     number = float(text)
-    shown = text if len(text) <= 40 else f"{text[:37]}..."
     if number - number != 0.0:
-        return Refusal("TL012", f"`{shown}` is too large for a number", "write a finite number")
+        return Refusal("TL012", f"`{_shortened(text)}` is too large for a number", "write a finite number")
     if number == 0.0 and any(digit in "123456789" for digit in re.split("[eE]", text)[0]):
-        return Refusal("TL012", f"`{shown}` is so small that it becomes 0", "write 0, or a larger number")
+        message = f"`{_shortened(text)}` is so small that it becomes 0"
+        return Refusal("TL012", message, "write 0, or a larger number")
     return number
 
 
-def _plain_decimal(text: str) -> str:
-    """`1e-5` as `0.00001`, `1E1` as `10.0`; the text itself where that would be unreadably long."""
+def _in_decimal(text: str) -> str:
+    """`write 0.00001, or ` for `1e-5`; empty where that would be unreadably long."""
     try:
         value = Decimal(text)
-    except InvalidOperation:
-        return text
+    except InvalidOperation:  # an exponent of twenty digits
+        return ""
     if value.adjusted() not in range(-30, 30):
-        return f"{float(text)!r}"
+        return ""
     shown = format(value, "f")
-    return shown if "." in shown or not re.search("[.eE]", text) else f"{shown}.0"
+    shown = shown if "." in shown or not re.search("[.eE]", text) else f"{shown}.0"
+    return f"write {shown}, or "
 
 
 def resolve_12(text: str) -> Scalar:

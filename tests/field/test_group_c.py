@@ -503,12 +503,12 @@ class TestC17:
 
     def test_every_link_is_refused_by_its_path_wherever_it_is_read(self, repository: Path) -> None:
         for name, source in self.sources(repository).items():
-            start = time.perf_counter()
+            start = time.process_time()
             report = check(source, today=TODAY, engine_facts=facts())
             assert report.outcome is Outcome.BLOCK, name
             assert {found.path for found in told(report, "TL051")} == set(self.links), name
             assert all(found.blocks for found in told(report, "TL051")), name
-            assert time.perf_counter() - start < 5, name
+            assert time.process_time() - start < 5, name
 
     def test_a_link_never_has_a_fingerprint_that_could_stay_the_same(self, repository: Path) -> None:
         target = repository.parent / "shared/system.yaml"

@@ -116,10 +116,10 @@ def test_the_encoding_is_utf8(encoding: str) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 5000 + "]" * 5000, '{"a":' * 5000 + "1" + "}" * 5000, "[" * 200_000])
 def test_the_depth_is_bounded_before_anything_recurses(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     found = only(read(text))
     assert found.code in {"TL015", "TL021"}
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_brackets_in_strings_are_no_depth() -> None:
@@ -139,9 +139,9 @@ def test_commas_in_strings_are_no_values() -> None:
     "text", ['"' * 100_000, "[" + '"\\' * 50_000, "-" * 100_000, " " * 100_000, "[" + "1" * 100_000]
 )
 def test_no_text_makes_reading_slow_or_crash(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert read(text).tree is None
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("text", ['{"a": {"b": [1, 2]}}', "[1.5]", '{"name": "x", "list": []}'])

@@ -74,8 +74,8 @@ def test_what_others_write_is_resolved(text: str, value: Json) -> None:
 
 
 DOUBTFUL: dict[str, Json] = {
-    "no": "no", "On": "On", "1e-5": 0.00001, "90e-2": 0.9, "0192117": 192117, "0o10": 8, "12:30": "12:30",
-    "2024-01-02": "2024-01-02", "1_000": "1_000", ".inf": ".inf", ".nan": ".nan",
+    "no": "no", "On": "On", "1e-5": 0.00001, "90e-2": 0.9, "0192117": 192117, "0o10": 8, "0777": 777,
+    "12:30": "12:30", "2024-01-02": "2024-01-02", "1_000": "1_000", ".inf": ".inf", ".nan": ".nan",
     "9007199254740993": "9007199254740993",
 }  # fmt: skip
 
@@ -100,6 +100,7 @@ REFUSED = {
     "deep nesting": ("[" * 5000, "TL015", 1, 65),
     "an alias as a key that is no text": ("a: &x [1]\n*x : 1\n", "TL011", 2, 1),
     "no YAML": ("a: [", "TL005", 1, 5),
+    "a control character": ("a: x\x07\n", "TL005", 1, 5),
 }
 
 
@@ -120,9 +121,9 @@ def bomb(levels: int, width: int) -> str:
 @pytest.mark.parametrize("text", [bomb(9, 9), bomb(60, 2), bomb(3, 400)], ids=["wide", "tall", "flat"])
 def test_an_alias_bomb_is_refused_in_time_and_space(text: str) -> None:
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     found = refusal(text)
-    spent, peak = time.perf_counter() - start, tracemalloc.get_traced_memory()[1]
+    spent, peak = time.process_time() - start, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.code in {"TL015", "TL016"}
     assert "aliases" in found.message
