@@ -2,15 +2,15 @@
 
 - Lines and columns count from 1; a column counts characters.
 - A reading that needed no wording has never been composed; its places are found when first asked for.
-- `fold` in names: `start` and `end` are character offsets into the text that was read.
+- `start` and `end` of a place are character offsets into the text that was read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from governance.records import dataclass, field
 from governance.values import KeyPath
 
 
