@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
+from governance.records import dataclass, field
 from governance.values import ABSENT, Effect, Json, Unknown, Value
 
 REPORT_SCHEMA = "tierlock.report/1"

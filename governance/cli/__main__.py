@@ -4,4 +4,4 @@ import sys
 
 from governance.cli.start import main
 
-sys.exit(main())
+sys.exit(main(sys.argv[1:]))

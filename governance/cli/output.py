@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from governance.records import dataclass
 from governance.verdict import Report
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from governance.engines.argparse_line import Spellings, merged, write
@@ -16,6 +15,7 @@ from governance.engines.bindings import Binding, Group, Part
 from governance.engines.keys import leaves, look, put
 from governance.engines.model import Option, OptionTable
 from governance.errors import Usage
+from governance.records import dataclass
 from governance.values import ABSENT, Json, Tree
 
 T = TypeVar("T")

@@ -10,10 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from governance.engines.model import Option, OptionTable
+from governance.records import dataclass, field
 from governance.values import Json
 
 

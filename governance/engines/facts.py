@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from governance.engines import registry, tables
 from governance.engines.argparse_launch import takes
 from governance.engines.argparse_line import Spellings
 from governance.engines.keys import look
 from governance.engines.model import Option, OptionTable
+from governance.records import dataclass
 from governance.values import Absent, Json, Tree, Unknown
 from governance.verdict import EffectiveValue
 

@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
+from governance.records import dataclass, field
 from governance.values import ABSENT, Absent, Effect, Json, Tree, Unknown, Value
 from governance.verdict import EffectiveValue, Finding
 

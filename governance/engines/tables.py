@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from governance.engines.model import Option, OptionTable
 from governance.engines.versions import version_key
+from governance.records import dataclass, replace
 from governance.values import ABSENT, Json, Unknown, Value
 
 TableName: TypeAlias = Literal["options", "environment", "sampling", "request", "facts"]

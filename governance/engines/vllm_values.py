@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -28,6 +27,7 @@ from governance.engines.model import (
     from_unknown,
 )
 from governance.engines.vllm_launch import WORDS
+from governance.records import replace
 from governance.values import ABSENT, Absent, Tree, Unknown, Value
 from governance.verdict import EffectiveValue
 

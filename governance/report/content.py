@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import cast
 
+from governance.records import replace
 from governance.values import Json, Value
 from governance.verdict import Change, Finding, Report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from governance.records import dataclass
 
 _COLOURS = {
     "bad": "\x1b[1;31m",

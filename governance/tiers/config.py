@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from governance.records import dataclass, field
 from governance.tiers.naming import GOVERNED, SERVICES_FILE, TIERS, ConfigId
 
 if TYPE_CHECKING:

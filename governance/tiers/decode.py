@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from governance.records import dataclass
 from governance.tiers.faults import MAX_FAULTS, Fault
 from governance.verdict import Severity
 

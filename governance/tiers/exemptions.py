@@ -11,10 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
+from governance.records import dataclass, replace
 from governance.tiers.naming import SERVICES_FILE, config_of
 from governance.tiers.reader_codes import CodeDoc
 from governance.tiers.rules.model import EMPTY, Rule, mappings, section, text_at

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from governance.records import dataclass
 from governance.values import KeyPath, key_text
 from governance.verdict import Finding, Severity
 

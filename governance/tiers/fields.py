@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from governance.records import dataclass
 from governance.tiers.compiled import field_tables
 from governance.values import Effect, KeyPath
 

@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from governance.records import dataclass, field
 from governance.tiers.config import Config, Repository, Service
 from governance.tiers.exemptions import raised
 from governance.tiers.placing import located, odd_text, placed

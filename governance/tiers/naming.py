@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from typing import Final
 
 from governance.errors import Usage
+from governance.records import dataclass
 
 TIERS: Final = ("base", "sampling", "prompts")
 SERVICES_FILE: Final = "tierlock.yaml"

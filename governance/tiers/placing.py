@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
+from governance.records import replace
 from governance.tiers.config import Config
 from governance.tiers.reader import Reading
 from governance.tiers.rules.model import Hit, Rule

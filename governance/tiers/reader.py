@@ -12,9 +12,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from governance.records import dataclass
 from governance.tiers import decode as decoding
 from governance.tiers import plain
 from governance.tiers.decode import MAX_JSON_BYTES, MAX_JSONL_BYTES, MAX_TIER_BYTES

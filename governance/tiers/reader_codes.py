@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from governance.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

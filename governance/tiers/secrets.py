@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import Final
+
+from governance.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
 from governance.adapters.files import Entry, Kind
+from governance.records import dataclass, field
 from governance.tiers.naming import ROOT, SERVICES_FILE, SUFFIX, TIERS, ConfigId, name_fault, twin_key
 from governance.verdict import Finding
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from governance.errors import Unreadable
+from governance.records import dataclass
 from governance.values import Json
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from governance.records import dataclass
 from governance.tiers.rules.model import Context, Place, mappings, section, text_at, whole
 from governance.values import Json, KeyPath, Tree
 

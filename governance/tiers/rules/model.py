@@ -13,9 +13,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias
 
+from governance.records import dataclass, field
 from governance.values import Absent, Json, KeyPath, Tree, Unknown, Value
 from governance.verdict import EffectiveValue, Severity
 

@@ -11,9 +11,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
+
+from governance.records import dataclass
 
 Class: TypeAlias = Literal["output", "latency", "noise", "secret", "unknown"]
 
