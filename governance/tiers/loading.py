@@ -216,14 +216,14 @@ def _unbound(
     reading: Reading, bindings: Mapping[str, Tree], found: Layout, names: Collection[str] | None
 ) -> Iterable[Finding]:
     """Bindings of configs that are not there."""
-    from governance.tiers.hints import nearest
-
     for name, tree in bindings.items():
         if names is not None and name not in names:
             continue
         for config_id in _bound(tree):
             if config_id in found.configs:
                 continue
+            from governance.tiers.hints import nearest
+
             near = nearest(
                 config_id.name, (each.name for each in found.configs if each.tier == config_id.tier)
             )
