@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Final
 
 from governance.engines import sglang_map
@@ -91,7 +90,7 @@ def _own_arguments(argv: Sequence[str]) -> Iterator[str]:
     """The arguments of the server: without `python -m sglang.launch_server` and `sglang serve`."""
     rest = list(argv)
     for index, word in enumerate(rest):
-        name = PurePosixPath(word).name
+        name = word.rstrip("/").rpartition("/")[2]
         if word in MODULES or name == "launch_server.py":
             yield from rest[index + 1 :]
             return

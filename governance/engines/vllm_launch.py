@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Final
 
 from governance.engines import vllm_map
@@ -148,7 +147,7 @@ def _own_arguments(argv: Sequence[str]) -> Iterator[str]:
     """The arguments of the server: without `vllm serve`, `python -m …` and `exec`."""
     rest = list(argv)
     for index, word in enumerate(rest):
-        name = PurePosixPath(word).name
+        name = word.rstrip("/").rpartition("/")[2]
         if name == "vllm" and rest[index + 1 : index + 2] == ["serve"]:
             yield from rest[index + 2 :]
             return
