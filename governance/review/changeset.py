@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -33,12 +34,14 @@ from governance.verdict import Change, Finding, Severity, sort_findings
 NOTHING: Final = MemoryTree({}, label="nothing")
 
 
-def between(before: FileSource | None, after: FileSource, *, showing: Showing | None = None) -> ChangeSet:
-    """What moves from `before` (None: there was nothing yet) to `after`.
+def between(
+    before: FileSource | State | None, after: FileSource | State, *, showing: Showing | None = None
+) -> ChangeSet:
+    """What moves from `before` (None: there was nothing yet) to `after`; a `State` brings what it has loaded.
 
     Raises `Unreadable` or `IncompleteHistory` when a state cannot be read.
     """
-    left, right = State(before or NOTHING), State(after)
+    left, right = (one if isinstance(one, State) else State(one) for one in (before or NOTHING, after))
     differing = Differing(left, right)
     moved = _Moved(left, right, differing, showing or Showing())
     return moved.change_set()
@@ -51,8 +54,12 @@ class _Moved:
         self.left, self.right = left, right
         self.paths: Sequence[str] = differing.paths
         self.configs: Sequence[ConfigId] = differing.configs
+        self.by_config: dict[ConfigId | None, list[str]] = defaultdict(list)
+        for path in self.paths:
+            self.by_config[config_of(path)].append(path)
         self.showing = showing
         self.findings: list[Finding] = []
+        self.unread: set[tuple[int, ConfigId]] = set()
         differing.load(self.configs)
 
     def change_set(self) -> ChangeSet:
@@ -70,7 +77,7 @@ class _Moved:
             return None
         subject = Subject(SubjectKind.CONFIG, shown(str(config_id)), before, after)
         changes = self._changes(config_id)
-        paths = tuple(path for path in self.paths if config_of(path) == config_id)
+        paths = tuple(self.by_config[config_id])
         return Transition(
             subject,
             changes,
@@ -83,20 +90,24 @@ class _Moved:
     def _digest(self, state: State, config_id: ConfigId) -> str | None:
         config = state.config(config_id)
         if config is not None:
-            return config_digest(config)
+            try:
+                return config_digest(config)
+            except Unreadable:  # it names a file that is not there; the state's findings say so
+                pass
         entries = _entries(state.source, config_id)
         if not entries:
             return None
+        self.unread.add((id(state), config_id))
         return digest({"tl:unread": {shown(one.path): _bytes_of(state.source, one) for one in entries}})
 
     def _changes(self, config_id: ConfigId) -> tuple[Change, ...]:
         layer = shown(str(config_id))
         before, after = self.left.config(config_id), self.right.config(config_id)
-        unread = [config_id in state.refused for state in (self.left, self.right)]
+        unread = [(id(state), config_id) in self.unread for state in (self.left, self.right)]
         if not any(unread):
             return config_changes(layer, before, after, self.showing)
         said = [
-            "a file that does not load" if bad else ABSENT if config is None else "a config"
+            "a config that does not load" if bad else ABSENT if config is None else "a config"
             for bad, config in zip(unread, (before, after), strict=True)
         ]
         effect = "everything in it is new to whoever reads it"

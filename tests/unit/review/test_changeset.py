@@ -163,6 +163,15 @@ class TestEveryWayToChange:
         assert moved(repo) == {"config:sampling/factual": (True, True)}
         assert codes(staged(repo)) == set()
 
+    def test_a_file_that_a_config_names_and_is_gone_is_a_finding_and_moves(self, repo: Repo) -> None:
+        (repo.path / SYSTEM).unlink()
+        assert moved(repo) == {"config:prompts/summarize": (True, True)}
+        assert codes(staged(repo)) == {"TL057"}
+        repo.git("commit", "-q", "-m", "gone")
+        repo.write({SYSTEM: FILES[SYSTEM]})
+        assert moved(repo) == {"config:prompts/summarize": (True, True)}
+        assert codes(staged(repo)) == set()
+
     def test_binding_another_config_moves_the_service_and_no_config(self, repo: Repo) -> None:
         repo.commit("second", {"configs/sampling/code.yaml": SAMPLING})
         repo.write({"tierlock.yaml": SERVICES.replace("sampling: factual", "sampling: code")})
