@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 @click.option("--push", is_flag=True, help="Judge the lines that git gives pre-push or pre-receive on stdin.")
 @click.option("--ref", metavar="BRANCH", default="", help="With --range: where it lands, if it is protected.")
 @click.option("--remote", metavar="NAME", default="", help="With --push: the remote that is pushed to.")
+@click.option(
+    "--ci", "system", type=click.Choice(("github", "gitlab")), help="Judge what the CI run is about."
+)
 @click.option("--bootstrap", is_flag=True, help="Accept a first review policy where there was none.")
 @with_forge
 @root
@@ -36,6 +39,7 @@ def command(
     push: bool,
     ref: str,
     remote: str,
+    system: str | None,
     bootstrap: bool,
     forge: tuple[Request, ...],
     root: str | None,
@@ -53,14 +57,17 @@ def command(
       tierlock review gate --range origin/main..HEAD     in CI
       tierlock review gate --range origin/main..HEAD --forge github
       tierlock review gate --commit HEAD
+      tierlock review gate --ci github                   base and head from the event, history fetched
       tierlock review gate --push --remote origin        in git's own pre-push hook
     """
-    chosen = staged + bool(revision) + bool(between) + push
+    chosen = staged + bool(revision) + bool(between) + push + bool(system)
     if chosen > 1:
-        raise click.UsageError("--staged, --commit, --range and --push exclude each other: name one")
+        raise click.UsageError("--staged, --commit, --range, --push and --ci exclude each other: name one")
     if (ref and not between) or (remote and not push):
         raise click.UsageError("--ref goes with --range, --remote with --push")
     bench = judging.bench(forge)
+    if system:
+        return _of_ci(root or "", bench, system, bootstrap=bootstrap)
     return _judged(root or "", bench, revision, between, push, ref=ref, remote=remote, bootstrap=bootstrap)
 
 
@@ -86,3 +93,10 @@ def _judged(
     if revision:
         return verbs.gate_commit(place, bench, revision, bootstrap=bootstrap)
     return judging.gate_of_hook(place, bench, os.environ, bootstrap=bootstrap)
+
+
+def _of_ci(root: str, bench: Bench, system: str, *, bootstrap: bool) -> Report:
+    from governance.adapters.files import read_file
+    from governance.review.ci import gate_ci
+
+    return gate_ci(judging.where(root), bench, system, os.environ, read_file, bootstrap=bootstrap)
