@@ -105,17 +105,26 @@ class Blobs:
         self._known: dict[str, bytes] = {}
         self._room = self._keep = keep
 
+    def prefetch(self, wanted: Iterable[tuple[str, str]]) -> None:
+        """Read many blobs in few exchanges with git; each is named as `(blob id, path)`."""
+        new = {oid: path for oid, path in wanted if oid not in self._known}
+        for oid, content in zip(new, self._git.blobs(list(new.items())), strict=True):
+            self._keep_one(oid, content)
+
     def read(self, oid: str, path: str) -> bytes:
         """The content of one blob; `path` is how messages call it."""
         content = self._known.get(oid)
         if content is None:
             content = self._git.blob(oid, path)
-            self._room -= len(content)
-            if self._room < 0:
-                self._known.clear()
-                self._room = self._keep - len(content)
-            self._known[oid] = content
+            self._keep_one(oid, content)
         return content
+
+    def _keep_one(self, oid: str, content: bytes) -> None:
+        self._room -= len(content)
+        if self._room < 0:
+            self._known.clear()
+            self._room = self._keep - len(content)
+        self._known[oid] = content
 
 
 class Part:

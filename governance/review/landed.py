@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Final
 
 from governance.adapters.files import MemoryTree
 from governance.adapters.git import Git, Moved
@@ -26,8 +27,12 @@ from governance.review.line import Line, Step
 from governance.review.model import Authors, ChangeSet, Evidence, Transition
 from governance.review.policy import Policy, has_policy
 from governance.review.statement import EMERGENCY, FOLDER, WITHDRAWN
+from governance.tiers.config import Config
 from governance.tiers.naming import SERVICES_FILE, ConfigId, config_of
 from governance.values import Tree
+from governance.verdict import Finding
+
+_AHEAD: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,41 @@ class Moment:
         return authors(self.policy, [one for path in paths for one in self.step.who.get(path, ())])
 
 
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What loading one config from these files gave."""
+
+    files: Files
+    config: Config | None
+    findings: list[Finding]
+    refused: bool
+
+
+class _Known(State):
+    """A state whose configs may have been read for the step before: of each config the newest is kept."""
+
+    def __init__(self, source: Part, kept: dict[ConfigId, _Loaded]) -> None:
+        super().__init__(source)
+        self._files = source.files
+        self._kept = kept
+
+    def config(self, config_id: ConfigId) -> Config | None:
+        """As `State.config`."""
+        if config_id in self._configs:
+            return self._configs[config_id]
+        files = {path: self._files[path] for path in self._files if config_of(path) == config_id}
+        kept = self._kept.get(config_id)
+        if kept is not None and kept.files == files:
+            self._configs[config_id] = kept.config
+            self.findings += kept.findings
+            self.refused |= {config_id} if kept.refused else set()
+            return kept.config
+        start = len(self.findings)
+        found = super().config(config_id)
+        self._kept[config_id] = _Loaded(files, found, self.findings[start:], config_id in self.refused)
+        return found
+
+
 class Walk:
     """Goes along a line once, oldest step first; afterwards it knows every approval that came."""
 
@@ -82,6 +122,7 @@ class Walk:
         self._records: dict[str, dict[str, tuple[str, str]]] = {}
         self._read: dict[tuple[object, ...], tuple[Evidence, ...]] = {}
         self._moved_at: dict[str, int] = {}
+        self._loaded: dict[ConfigId, _Loaded] = {}
         self._policies: dict[str, Policy | None] = {}
         self._settings: dict[str, Tree] = {}
         for path, entry in line.start.items():
@@ -93,6 +134,8 @@ class Walk:
         """The steps that moved something, oldest first."""
         when = 0
         for at, step in enumerate(self.line.steps):
+            if at % _AHEAD == 0:
+                self._read_ahead(self.line.steps[at : at + _AHEAD])
             when = max(when, step.commit.time)
             if step.moved or step.ends:
                 yield self._moment(at, step, datetime.fromtimestamp(when, UTC))
@@ -116,6 +159,17 @@ class Walk:
         """Whether `path` is at the end what it was: mode and blob id."""
         return self._files.get(config_of(path), {}).get(path) == entry
 
+    def _read_ahead(self, steps: Sequence[Step]) -> None:
+        """Have the blobs of many steps read at once: one by one costs a change of process each."""
+        wanted = {
+            oid: one.path
+            for step in steps
+            for one in step.moved
+            for oid, mode in ((one.before_oid, one.before_mode), (one.after_oid, one.after_mode))
+            if mode[:2] == "10"
+        }
+        self._blobs.prefetch(wanted.items())
+
     def _moment(self, at: int, step: Step, when: datetime) -> Moment:
         self.policy = self.ends_with
         policy = self.policy
@@ -130,8 +184,8 @@ class Walk:
         after = self._slice(governed)
         found = ChangeSet()
         if governed:
-            left = Part(f"state before {step.name}", before, self._blobs) if before else None
-            found = between(left, Part(step.name, after, self._blobs))
+            left = self._state(f"state before {step.name}", before) if before else None
+            found = between(left, self._state(step.name, after))
         approvals = {one.subject.key: tuple(self._approvals(one)) for one in found.transitions}
         brings = policy is None and self._policy() is not None
         dropped = tuple(self._dropped(step, kept)) if policy is not None else ()
@@ -139,6 +193,9 @@ class Walk:
         for each in found.transitions:
             self._moved_at[each.subject.key] = at
         return Moment(at, step, when, policy, found, approvals, brings, dropped, aside)
+
+    def _state(self, label: str, files: Files) -> State:
+        return _Known(Part(label, files, self._blobs), self._loaded)
 
     def _put(self, path: str, entry: tuple[str, str] | None) -> None:
         part: dict[str, tuple[str, str]]
