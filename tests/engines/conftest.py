@@ -1,4 +1,4 @@
-"""A service on vLLM 0.32.0 on CPU, and the servers that run as it says: one for all that only look at it."""
+"""Fixtures of the tests on real engines: what is declared, and a server that runs as it says."""
 
 from __future__ import annotations
 
@@ -8,39 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from governance.release.diff import compare
-from governance.release.sides import Place, parse_side
-from governance.tiers.config import Service
-from governance.values import Tree
-from governance.verdict import Report
+from tests.engines.service import REPOSITORY, Declared
 from tests.support.vllm_server import MODEL, VllmServer, started
-
-REPOSITORY = Path(__file__).parent / "repository"
-NAME = "tern"
-
-
-class Declared:
-    """The governed repository of these tests, or a copy of it for another model folder."""
-
-    def __init__(self, root: Path = REPOSITORY) -> None:
-        self.place = Place(root)
-
-    @property
-    def service(self) -> Service:
-        """The one service."""
-        found = self.place.state("worktree").service(NAME)
-        assert found is not None
-        return found
-
-    @property
-    def base(self) -> Tree:
-        """Its base config."""
-        assert self.service.base is not None
-        return self.service.base.tree
-
-    def compared(self, server: VllmServer) -> Report:
-        """The service beside a running server, as `tierlock diff tern URL` compares them."""
-        return compare(parse_side(f"{NAME}@worktree", self.place), parse_side(server.url, self.place))
 
 
 @pytest.fixture
@@ -61,7 +30,7 @@ def declared() -> Declared:
     return Declared()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def as_declared(declared: Declared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
     """The server the repository asks for, in development mode."""
     with started(declared.base, tmp_path_factory.mktemp("vllm")) as server:
