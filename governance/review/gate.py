@@ -2,7 +2,7 @@
 
 - The policy is the one at the base revision. A change of the policy is a transition like any other, judged
   by the policy before it; both digests are told.
-- Bootstrap (ADR 0006): where there was no policy, the one the change brings is shown and accepted only when
+- Bootstrap (ADR 0012): where there was no policy, the one the change brings is shown and accepted only when
   there is nothing before it, or when that was asked for; then it judges everything else in the change.
 - No policy on either side is undecided: nothing says who has to approve, so nothing can be judged.
 - An approval of the same subject for another pair of digests is shown as refused, never counted.
