@@ -43,7 +43,7 @@ _NO_KEYS: Final = _WORDS.keys() - PLAIN_KEYS
 
 _KEY = r"[A-Za-z_][A-Za-z0-9_./+@-]*"
 _key_line = re.compile(rf'( *)(- )?(?:({_KEY})|"([A-Za-z0-9_./+@ -]*)"):(?: +(.*))?').fullmatch
-_item_line = re.compile(r"( *)- (.+)").fullmatch
+_item_line = re.compile(r"( *)- ([^ ].*)").fullmatch
 _blank_line = re.compile(r" *(?:#.*)?").fullmatch
 _number = re.compile(r"(-?(?:0|[1-9][0-9]{0,14}))(\.[0-9]{1,17})?").fullmatch
 _digits_then_text = re.compile(

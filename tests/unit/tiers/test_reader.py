@@ -278,6 +278,13 @@ def test_block_text_is_byte_exact(header: str, value: str) -> None:
     assert plain.parse(text) == {"system": value, "format": "text"}
 
 
+@pytest.mark.parametrize(
+    ("item", "value"), [("-  # c", None), ("-", None), ("- # c", None), ("-   a # c", "a"), ("-  [a]", ["a"])]
+)
+def test_blanks_after_a_dash_mean_nothing(item: str, value: Json) -> None:
+    assert read(f"k:\n  {item}\n").tree == {"k": [value]}
+
+
 def test_dashes_in_block_text_are_no_document() -> None:
     assert read("system: |-\n  one\n  ---\n  two\n").tree == {"system": "one\n---\ntwo"}
 
