@@ -17,11 +17,15 @@ TOKEN = "REVIEWBOARD_TOKEN"  # noqa: S105  the name of a variable
 
 
 class ReviewRequest(NamedTuple):
-    """One review request as the API answers, with the commits of its last diff and ids by user name."""
+    """One review request as the API answers, with the commits of its last diff and ids by user name.
+
+    `changes` says when what was published: a diff itself only says when it was uploaded.
+    """
 
     request: Json
     reviews: list[Json]
     diffs: list[Json]
+    changes: list[Json]
     commits: list[Json]
     accounts: dict[str, Json]
 
@@ -36,13 +40,14 @@ def review_request(environ: Mapping[str, str], number: int, url: str) -> ReviewR
     request = _part(api.get(top), "review_request")
     reviews = _pages(api, f"{top}reviews/", "reviews")
     diffs = _pages(api, f"{top}diffs/", "diffs")
+    changes = _pages(api, f"{top}changes/", "changes")
     last = max((_number(one) for one in diffs), default=0)
     commits = _pages(api, f"{top}diffs/{last}/commits/", "commits") if last else []
     names = {_user(request, "submitter"), *(_user(one, "user") for one in reviews)} - {""}
     accounts = {
         name: _id(_part(api.get(f"/api/users/{quote(name, safe='')}/"), "user")) for name in sorted(names)
     }
-    return ReviewRequest(request, reviews, diffs, commits, accounts)
+    return ReviewRequest(request, reviews, diffs, changes, commits, accounts)
 
 
 def _pages(api: Api, path: str, name: str) -> list[Json]:

@@ -34,7 +34,7 @@ _MOVES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ForgeReview:
-    """One approval as a forge shows it: `head` is the commit it was given for, `refused` why it cannot count."""
+    """One approval on a forge: `head` is the commit it was given for, `refused` why it cannot count."""
 
     account: int | None
     head: str | None
@@ -118,17 +118,22 @@ def gitlab(merge_request: Json, approvals: Json, versions: Sequence[Json]) -> Re
 
 
 def reviewboard(
-    request: Json, reviews: Sequence[Json], diffs: Sequence[Json], commits: Sequence[Json], accounts: Json
+    request: Json,
+    reviews: Sequence[Json],
+    diffs: Sequence[Json],
+    changes: Sequence[Json],
+    commits: Sequence[Json],
+    accounts: Json,
 ) -> Request:
-    """A review request, its reviews, its diffs, the commits of the last diff, and the ids of its people.
+    """A review request, its reviews, diffs and changes, the commits of the last diff, the ids of its people.
 
     A `ship it` names no commit: it counts only when it was given after the last diff was published, and while
-    Review Board itself calls the request approved.
+    Review Board itself calls the request approved. A diff says when it was uploaded; that it was published
+    later is told by the changes.
     """
     tree = _object(request, "the review request")
     where = f"review request {tree.get('id')}"
     ids = _mapping(accounts)
-    last = max((_mapping(one) for one in diffs), key=lambda one: _number(one.get("revision")), default={})
     bound = [_text(_mapping(one).get("commit_id")) for one in commits] or [_text(tree.get("commit_id"))]
     refused = ""
     if tree.get("approved") is not True:
@@ -138,12 +143,20 @@ def reviewboard(
     for one in sorted(map(_mapping, reviews), key=lambda one: _time(one.get("timestamp")) or _NEVER):
         if one.get("public") is True and one.get("ship_it") is True:
             latest[_user_of(one)] = one
-    made = _time(last.get("timestamp"))
+    made = _published(diffs, changes)
     found = tuple(
         _ship_it(_id(ids.get(name)), one, where, made, bound[-1], refused) for name, one in latest.items()
     )
     opened_by = _id(ids.get(_user_of(tree, "submitter")))
     return Request("reviewboard", where, _head(bound[-1], where), opened_by, found)
+
+
+def _published(diffs: Sequence[Json], changes: Sequence[Json]) -> datetime | None:
+    """When the last diff was published; None when that is not told."""
+    updates = [one for one in map(_mapping, changes) if "diff" in _mapping(one.get("fields_changed"))]
+    times = [_time(one.get("timestamp")) for one in (*map(_mapping, diffs), *updates)]
+    known = [one for one in times if one is not None]
+    return max(known) if known and len(known) == len(times) else None
 
 
 def evidence(
@@ -230,7 +243,7 @@ def _ship_it(
         return replace(found, refused="its account has no numeric id")
     if given is None or made is None:
         return replace(found, refused="Review Board does not say when it, or the last diff, was published")
-    if given < made:
+    if given <= made:  # whole seconds: in doubt it was given before
         return replace(found, refused="it was given for an earlier diff of the review request")
     return found
 

@@ -105,8 +105,8 @@ def from_disk(name: str, paths: Sequence[str]) -> Request:
     if name == "gitlab":
         return forge.gitlab(tree.get("merge_request"), tree.get("approvals"), _list(tree, "versions"))
     return forge.reviewboard(
-        tree.get("request"), _list(tree, "reviews"), _list(tree, "diffs"), _list(tree, "commits"),
-        tree.get("accounts"),
+        tree.get("request"), _list(tree, "reviews"), _list(tree, "diffs"), _list(tree, "changes"),
+        _list(tree, "commits"), tree.get("accounts"),
     )  # fmt: skip
 
 
