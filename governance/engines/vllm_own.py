@@ -207,8 +207,8 @@ def _option_default(key: str, seen: Value, table: OptionTable) -> EffectiveValue
     option = table.options.get(name)
     if option is None:
         return _open(key, f"vllm {table.version} has no such option")
-    open_ = name in REWRITTEN or option.default is ABSENT or option.default in _UNDECIDED
-    return _default(key, option.default, seen, table, rewritten=open_)
+    undecided = option.default is ABSENT or option.default in _UNDECIDED
+    return _default(key, option.default, seen, table, rewritten=undecided or name in REWRITTEN)
 
 
 def _variable_default(key: str, seen: Value, table: OptionTable) -> EffectiveValue:
@@ -225,7 +225,7 @@ def _variable_default(key: str, seen: Value, table: OptionTable) -> EffectiveVal
 def _default(key: str, default: Value, seen: Value, table: OptionTable, *, rewritten: bool) -> EffectiveValue:
     """The default; unknown where it is computed, or where the engine may have made `seen` of it."""
     value: Value = None if isinstance(default, Absent) else default
-    if isinstance(value, Unknown) or (value != seen and (rewritten or value in _UNDECIDED)):
+    if isinstance(value, Unknown) or (value != seen and rewritten):
         return _open(key, AT_START)
     return EffectiveValue(key, value, ABSENT, from_engine_default(NAME, table.version))
 
