@@ -17,6 +17,8 @@ from governance.errors import IncompleteHistory, TierlockError, Unreadable, Usag
 from governance.report.registry import RENDERERS
 from tests.support.command import PROGRAM, Tierlock, environment
 
+SAMPLING = "configs/sampling/factual.yaml"
+
 
 class TestExitCodes:
     def test_a_wrong_command_line_is_2_and_names_the_nearest_right_word(self, bare: Tierlock) -> None:
@@ -193,6 +195,22 @@ class TestStreams:
         )
         os.close(write)
         assert (done.returncode, done.stderr) == (0, b"")
+
+    @pytest.mark.parametrize("staged", ["README.md", SAMPLING])
+    def test_the_console_script_says_everything_before_it_leaves(
+        self, tierlock: Tierlock, staged: str
+    ) -> None:
+        """It ends without taking the interpreter apart, so nothing may be left in a buffer."""
+        tierlock.write("README.md", "hello\n")
+        subprocess.run(["git", "init", "-q"], cwd=tierlock.folder, check=True)
+        subprocess.run(["git", "add", staged], cwd=tierlock.folder, check=True)
+        code = "import sys; from governance.cli.start import main; sys.exit(main())"
+        script = [sys.executable, "-c", code, "check", "--staged"]
+        done = subprocess.run(
+            script, cwd=tierlock.folder, env=environment(), capture_output=True, check=False
+        )
+        expected = tierlock.spawn("check", "--staged")
+        assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == expected
 
     def test_the_fast_way_imports_nothing_heavy(self, tierlock: Tierlock) -> None:
         """Imports decide what a commit that touches no governed file costs."""
