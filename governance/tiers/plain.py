@@ -41,8 +41,9 @@ _WORDS: Final[dict[str, object]] = {**SHARED_WORDS, **dict.fromkeys([*YAML11_BOO
 
 _NO_KEYS: Final = _WORDS.keys() - PLAIN_KEYS
 
-_KEY = r"[A-Za-z_][A-Za-z0-9_./+@-]*"
-_key_line = re.compile(rf'( *)(- )?(?:({_KEY})|"([A-Za-z0-9_./+@ -]*)"):(?: +(.*))?').fullmatch
+_KEY = r"[A-Za-z_][A-Za-z0-9_./+@-]{0,999}"  # YAML has no key of more than 1024 characters on one line
+_QUOTED_KEY = r'"([A-Za-z0-9_./+@ -]{0,999})"'
+_key_line = re.compile(rf"( *)(- )?(?:({_KEY})|{_QUOTED_KEY}):(?: +(.*))?").fullmatch
 _item_line = re.compile(r"( *)- ([^ ].*)").fullmatch
 _blank_line = re.compile(r" *(?:#.*)?").fullmatch
 _number = re.compile(r"(-?(?:0|[1-9][0-9]{0,14}))(\.[0-9]{1,17})?").fullmatch
@@ -61,7 +62,7 @@ _flow_token = re.compile(
     r"(?:[^,\[\]{}:#\"'\\&*!|>%`?$ ]|:(?=[A-Za-z0-9/])| +(?=[A-Za-z0-9_]))*+)"
     r"|([\[{]))"
 ).match
-_flow_key = re.compile(rf' *(?:({_KEY})|"([A-Za-z0-9_./+@ -]*)"): +').match
+_flow_key = re.compile(rf" *(?:({_KEY})|{_QUOTED_KEY}): +").match
 _flow_next = re.compile(r" *([,\]}])").match
 _flow_close = re.compile(r" *([\]}])").match
 _flow_rest = re.compile(r" *| +#.*").fullmatch

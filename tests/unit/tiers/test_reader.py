@@ -285,6 +285,12 @@ def test_blanks_after_a_dash_mean_nothing(item: str, value: Json) -> None:
     assert read(f"k:\n  {item}\n").tree == {"k": [value]}
 
 
+@pytest.mark.parametrize("text", ["{}: 1\n", '"{}": 1\n', "a: {{{}: 1}}\n"])
+def test_a_key_longer_than_yaml_allows_is_refused_and_one_within_is_read(text: str) -> None:
+    assert only(read(text.format("k" * 1100))).code == "TL005"
+    assert read(text.format("k" * 990)).tree is not None
+
+
 def test_dashes_in_block_text_are_no_document() -> None:
     assert read("system: |-\n  one\n  ---\n  two\n").tree == {"system": "one\n---\ntwo"}
 
