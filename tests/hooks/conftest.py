@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from governance.cli.scaffold import files
+from tests.hooks.guarded import Guarded, copied, guarded
 from tests.support.repos import Repo, isolated, make_repo
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,3 +71,32 @@ def committed(hooked: Hooked) -> Hooked:
     code, said = hooked.commit_with_hooks("first")
     assert code == 0, said
     return hooked
+
+
+@pytest.fixture(scope="session")
+def hook_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Command and stores that all guarded repositories share."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def review_hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our manifest as a hook repository that calls the command on PATH."""
+    manifest = (ROOT / ".pre-commit-hooks.yaml").read_text().replace("language: python", "language: system")
+    made = make_repo(
+        tmp_path_factory.mktemp("hooks") / "tierlock", files={".pre-commit-hooks.yaml": manifest}
+    )
+    made.git("tag", "v0")
+    return made.path
+
+
+@pytest.fixture(scope="session")
+def first_team(tmp_path_factory: pytest.TempPathFactory, hook_home: Path, review_hooks: Path) -> Guarded:
+    """What every test gets a copy of."""
+    return guarded(tmp_path_factory.mktemp("team") / "clone", hook_home, review_hooks)
+
+
+@pytest.fixture
+def team(tmp_path: Path, first_team: Guarded) -> Guarded:
+    """A clone with every hook, and the server it pushes to."""
+    return copied(first_team, tmp_path / "clone")
