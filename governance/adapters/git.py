@@ -246,7 +246,7 @@ def find_root(start: Path | str) -> str:
     """The top level of the repository that holds the folder `start`. Raises `Unreadable` outside of one."""
     at = os.path.realpath(start)
     while True:
-        if os.path.lexists(f"{at}/.git"):
+        if os.path.lexists(f"{at}/.git") or _is_bare(at):
             return at
         above = os.path.dirname(at)
         if above == at:
@@ -256,6 +256,12 @@ def find_root(start: Path | str) -> str:
     bare = git.run("rev-parse", "--is-bare-repository").strip() == b"true"
     out = git.run("rev-parse", *(("--absolute-git-dir",) if bare else ("--show-toplevel",)))
     return text_of(out.removesuffix(b"\n"))
+
+
+def _is_bare(folder: str) -> bool:
+    """Whether `folder` is itself a bare repository, which may lie inside the work tree of another."""
+    parts = (f"{folder}/HEAD", f"{folder}/objects", f"{folder}/refs")
+    return all(map(os.path.exists, parts)) and os.path.basename(folder) != ".git"
 
 
 def _trim(prefixes: Iterable[str]) -> list[str]:

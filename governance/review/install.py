@@ -77,10 +77,14 @@ def install(git: Git, names: Sequence[str], program: str, folder: str = "") -> R
     """Put our hooks in place; the report says what was done. Raises `Unreadable` where that may not be."""
     where = _own_folder(git)
     checks = [_put(where / name, script(name, program, folder)) for name in names]
-    notes = ["hooks are feedback: CI and `tierlock review audit` judge what was pushed without them"]
-    if "pre-push" in names and any(state is not Standing.OURS for _, state in _at_commit(where)):
-        notes.append(f"at commit time nothing is judged yet: {COMMITS}")
-    return Report("review install", checks=tuple(checks), notes=tuple(notes), summary=_listed(names))
+    judged = "pre-push" not in names or all(state is Standing.OURS for _, state in _at_commit(where))
+    return Report(
+        "review install",
+        checks=tuple(checks),
+        notes=("hooks are feedback: CI and `tierlock review audit` judge what was pushed without them",),
+        summary=_listed(names),
+        next="" if judged else COMMITS,
+    )
 
 
 def look(git: Git, names: Sequence[str]) -> Report:
