@@ -97,9 +97,22 @@ def idents(git: Git) -> dict[str, str]:
 
 
 def head_branch(git: Git) -> str:
-    """The full name of the branch that HEAD is on; empty when it is detached."""
+    """The full name of the branch that HEAD is on, or that a rebase is moving; empty when it is detached."""
     status, out, _ = git.ask("symbolic-ref", "--quiet", "HEAD")
-    return text_of(out.strip()) if status == 0 else ""
+    return text_of(out.strip()) if status == 0 else _rebasing(git)
+
+
+def _rebasing(git: Git) -> str:
+    """The full name of the branch that a rebase in progress is moving; empty when there is none."""
+    for name in ("rebase-merge", "rebase-apply"):
+        path = text_of(git.run("rev-parse", "--git-path", f"{name}/head-name").removesuffix(b"\n"))
+        try:
+            with open(os.path.join(git.root, path), encoding="utf-8", errors="surrogateescape") as file:
+                branch = file.read().strip()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        return branch if branch.startswith("refs/heads/") else ""
+    return ""
 
 
 def merging(git: Git, environ: Mapping[str, str]) -> tuple[str, ...]:

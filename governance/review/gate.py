@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
@@ -22,6 +21,7 @@ from governance.adapters.git import RevisionTree
 from governance.adapters.git_history import committed_at
 from governance.errors import Unreadable
 from governance.fingerprint.states import State
+from governance.records import dataclass, field, replace
 from governance.review.authors import authors_of
 from governance.review.changeset import between
 from governance.review.model import (
@@ -193,7 +193,7 @@ def is_enforced(policy: Policy, landing: Landing) -> tuple[bool, str]:
         where = "every branch" if policy.at_commit == "always" else "no branch"
         return policy.at_commit == "always", f"the policy stops commits on {where}"
     if not branch:
-        return False, "HEAD is detached, so no protected branch moves"
+        return True, "HEAD is detached: the commit can end up on any branch"
     if protected(policy, landing.ref):
         return True, f"{branch} is protected"
     return False, f"{branch} is not protected"

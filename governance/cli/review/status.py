@@ -26,6 +26,10 @@ def command(base: str, root: str | None, output: Output) -> Report:  # noqa: ARG
       tierlock review status --base origin/release/1
       tierlock review status --format json
     """
-    from governance.review import verbs
+    from governance.records import replace
+    from governance.review import install, verbs
 
-    return verbs.status(judging.where(root or ""), judging.bench(), base=base)
+    place = judging.where(root or "")
+    told = verbs.status(place, judging.bench(), base=base)
+    missing = install.missing(place.git)
+    return replace(told, notes=(*told.notes, missing)) if missing else told

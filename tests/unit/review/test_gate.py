@@ -85,13 +85,23 @@ class TestTheCommitBeingMade:
         stage(repo)
         assert index(repo).outcome is outcome
 
-    def test_a_detached_head_moves_no_branch(self, repo: Reviewed) -> None:
+    def test_a_detached_head_is_judged_like_a_protected_branch(self, repo: Reviewed) -> None:
+        """The commit can be pushed to any branch, and nobody would have been asked."""
         repo.git("checkout", "-q", "--detach")
         repo.hotter(0.9)
         stage(repo)
-        report = index(repo)
-        assert report.outcome is Outcome.PASS
-        assert any("detached" in note for note in report.notes)
+        assert index(repo).outcome is Outcome.BLOCK
+
+    def test_while_a_branch_is_rebased_its_own_rule_holds(self, repo: Reviewed) -> None:
+        repo.git("checkout", "-q", "-b", "feature")
+        repo.commit("one", {"README.md": "a\n"})
+        repo.git("checkout", "-q", "-b", "other", "main")
+        repo.commit("two", {"README.md": "b\n"})
+        with pytest.raises(AssertionError):
+            repo.git("rebase", "feature")
+        repo.hotter(0.9)
+        stage(repo)
+        assert index(repo).outcome is Outcome.PASS
 
     def test_nothing_staged_has_the_last_commit_judged(self, repo: Reviewed) -> None:
         """An amended message, or a run in CI, must not pass over a commit made with `--no-verify`."""
