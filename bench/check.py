@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from bench import corpus
-from bench.measure import PYTHON, ROOT, Row, processes, table
+from bench.measure import PYTHON, ROOT, Row, console_script, processes, table
 
 COUNT = int(os.environ.get("TIERLOCK_BENCH_FILES", "10000"))
 SCHEMAS = ROOT / "governance/tiers/schemas/json"
@@ -30,7 +30,7 @@ def main() -> int:
         names = Path(folder) / "names"
         names.write_text("\n".join(str(file.relative_to(top)) for file in files))
         env = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache", "PYTHONPATH": str(ROOT)}
-        tierlock = [PYTHON, "-m", "governance.cli", "check"]
+        tierlock = [console_script(Path(folder)), "check"]
         ours = processes({"cold": [*tierlock, "--no-cache"], "warm": tierlock}, rounds=3, cwd=top, env=env)
         peer = processes({"peer": _peer(schema, names)}, rounds=1, cwd=top, env=env)["peer"]
     print(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from bench import corpus
 from bench.check import SCHEMAS
-from bench.measure import PYTHON, ROOT, Row, processes, table
+from bench.measure import PYTHON, Row, console_script, processes, table
 
 ROUNDS = int(os.environ.get("TIERLOCK_BENCH_ROUNDS", "15"))
 CONFIG = """\
@@ -34,7 +33,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder) / "repository"
         files = corpus.write(top, 1000)
-        script = _script(Path(folder))
+        script = console_script(Path(folder))
         schema = Path(folder) / "schema.json"
         schema.write_text(json.dumps(corpus.combined_schema(SCHEMAS)))
         _git(top, "init", "-q")
@@ -74,20 +73,6 @@ def _added(top: Path, script: str) -> Row:
     home = {**os.environ, "PRE_COMMIT_HOME": str(top.parent / "pre-commit")}
     times = processes({"with": command, "without": without}, rounds=ROUNDS, cwd=top, env=home)
     return Row("added to `pre-commit run`, 3 files", times["with"] - times["without"], "allowed", 150, 1)
-
-
-def _script(folder: Path) -> str:
-    """The console script: the installed one, else the same lines for this checkout."""
-    installed = shutil.which("tierlock", path=str(Path(PYTHON).parent))
-    if installed:
-        return installed
-    file = folder / "tierlock"
-    file.write_text(
-        f"#!{PYTHON}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-        "from governance.cli.start import main\nsys.exit(main())\n"
-    )
-    file.chmod(0o755)
-    return str(file)
 
 
 def _git(top: Path, *args: str) -> None:

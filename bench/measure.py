@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -69,6 +70,20 @@ def processes(
             if turn:
                 times[name].append(spent)
     return {name: median(values) for name, values in times.items()}
+
+
+def console_script(folder: Path) -> str:
+    """The console script: the installed one, else the same lines for this checkout."""
+    installed = shutil.which("tierlock", path=str(Path(PYTHON).parent))
+    if installed:
+        return installed
+    file = folder / "tierlock"
+    file.write_text(
+        f"#!{PYTHON}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        "from governance.cli.start import main\nsys.exit(main())\n"
+    )
+    file.chmod(0o755)
+    return str(file)
 
 
 def table(title: str, rows: Sequence[Row]) -> str:
