@@ -99,10 +99,13 @@ def _layers(service: Service, result: Drift) -> list[LayerState]:
     if identity:
         old, new = _columns(identity)
         layers.append(LayerState("base", "changed", old, new))
-    declared = resolve(service.base.tree, service.sampling.tree, generation_config(service.base))
+    moved = [change for change in result.changes if change.layer == "effective"]
+    declared = list(resolve(service.base.tree, service.sampling.tree, generation_config(service.base)))
+    named = {value.key for value in declared}
+    # what only a running server lists is no effective value of the config, until it moves
+    declared += [EffectiveValue(change.key, change.before) for change in moved if change.key not in named]
     keys = {value.key for value in _known(declared)} & {value.key for value in _known(result.values)}
     before, after = (effective_digest(_known(values), keys) for values in (declared, result.values))
-    moved = [change for change in result.changes if change.layer == "effective"]
     count = len(result.same) + len(moved)
     detail = f"{count} value{'s' * (count != 1)} compared"
     state = "changed" if moved else "same" if count else "unknown"
