@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from governance.tiers.reader import read_yaml
+from governance.tiers.writer import dump
 
 Tree = dict[str, Any]
 
@@ -92,3 +94,42 @@ def deployment(tree: Mapping[str, Any]) -> Tree:
         "image": {"ref": container["image"]},
         "environment": {"variables": variables},
     }
+
+
+_PLACES = {
+    "tiers/base.yaml": "configs/base/tern.yaml",
+    "tiers/sampling.yaml": "configs/sampling/tern.yaml",
+    "tiers/Sampling.yaml": "configs/sampling/Tern.yaml",
+    "tiers/prompts/system.yaml": "configs/prompts/tern.yaml",
+    "tiers/prompts": "configs/prompts",
+}
+_WORDS = {
+    "git add tiers;": "git add configs;",
+    "*system.yaml)": "*/tern.yaml)",
+    "printf 'system:": r"printf 'kind: prompts\nsystem:",
+}
+_HEREDOC = re.compile(r"  cat > \"\$1/(tiers/\S+)\" <<'EOF'\n(.*?)\nEOF\n", re.DOTALL)
+_WRITES = re.compile(r"tiers\(\)\{.*?\n\}\n", re.DOTALL)
+
+
+def script(text: str, services: str) -> str:
+    """The `make.sh` of a git case as ours: what it writes mapped tier by tier, its paths by place.
+
+    `services` is our tierlock.yaml, which the cases have no word for. A folder of ours stays when its last
+    config goes, as theirs does.
+    """
+    tiers = {"base.yaml": base, "sampling.yaml": sampling, "prompts/system.yaml": prompts}
+    written = {_PLACES[path]: dump(tiers[path.removeprefix("tiers/")](neutral(content.encode())))
+               for path, content in _HEREDOC.findall(text)}  # fmt: skip
+    assert len(written) == 3, "the case writes other tiers than the three that are mapped"
+    written |= {"tierlock.yaml": services, "configs/sampling/.gitkeep": ""}
+    lines = ["tiers(){", '  mkdir -p "$1/configs/base" "$1/configs/sampling" "$1/configs/prompts"']
+    lines += [f"  cat > \"$1/{path}\" <<'EOF'\n{content}EOF" for path, content in written.items()]
+    result = _WRITES.sub(lambda _: "\n".join([*lines, "}"]) + "\n", text, count=1)
+    head, tail = result.split("\n}\n", 1)
+    for path in sorted(_PLACES, key=len, reverse=True):
+        tail = tail.replace(path, _PLACES[path])
+    for theirs, ours in _WORDS.items():
+        tail = tail.replace(theirs, ours)
+    assert "tiers/" not in tail, f"no mapping for {tail}"
+    return f"{head}\n}}\n{tail}"
