@@ -90,6 +90,10 @@ def idents(git: Git) -> dict[str, str]:
     """
     found = {}
     for role in ("author", "committer"):
+        name, address = (git.environment.get(f"GIT_{role.upper()}_{part}") for part in ("NAME", "EMAIL"))
+        if name and address:  # git told its hook
+            found[role] = f"{name} <{address}>"
+            continue
         status, out, _ = git.ask("var", f"GIT_{role.upper()}_IDENT")
         if status == 0:
             found[role] = text_of(out.strip())
@@ -121,8 +125,10 @@ def merging(git: Git, environ: Mapping[str, str]) -> tuple[str, ...]:
     git writes `MERGE_HEAD` only after its pre-merge-commit hook; until then the `GITHEAD_<id>` variables of
     the merge tell.
     """
-    path = text_of(git.run("rev-parse", "--git-path", "MERGE_HEAD").removesuffix(b"\n"))
-    path = path if os.path.isabs(path) else os.path.join(git.root, path)
+    path = os.path.join(git.root, ".git", "MERGE_HEAD")
+    if "GIT_DIR" in git.environment or not os.path.isdir(os.path.dirname(path)):  # a linked worktree
+        path = text_of(git.run("rev-parse", "--git-path", "MERGE_HEAD").removesuffix(b"\n"))
+        path = os.path.join(git.root, path)
     try:
         with open(path, encoding="ascii") as file:
             named = file.read().split()

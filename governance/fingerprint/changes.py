@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from governance.fingerprint.layers import meaning
 from governance.fingerprint.shapes import table
+from governance.records import dataclass
 from governance.tiers.config import Config
 from governance.tiers.naming import SERVICES_FILE
 from governance.tiers.places import place_of

@@ -15,12 +15,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from governance.errors import Unreadable
 from governance.fingerprint.left_out import is_noise, is_secret_name
 from governance.fingerprint.shapes import Node, Shape, table
+from governance.records import dataclass, field
 from governance.tiers.canonical import SCHEME, canonical, digest, text_digest
 from governance.values import Absent, Effect, Json, Tree, Unknown
 from governance.verdict import EffectiveValue, LayerState

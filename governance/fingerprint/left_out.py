@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from governance.fingerprint.shapes import out_keys
+from governance.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from typing import Final
+
+from governance.records import dataclass, field
 
 
 class Shape(Enum):

@@ -18,12 +18,12 @@ does not decide: what the policy in force accepts counts (docs/adr, approval bin
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from governance.adapters.files import Entry, FileSource, Kind
 from governance.errors import MissingTool, NewerFormat, Unreadable
+from governance.records import dataclass, replace
 from governance.review import statement
 from governance.review.model import Authors, Evidence, Judged, Subject, SubjectKind
 from governance.review.policy import Person, PersonKey, Policy
@@ -31,6 +31,9 @@ from governance.review.statement import EMERGENCY, FOLDER, WITHDRAWN, Record, St
 
 Verify: TypeAlias = Callable[[bytes, str, str], bool]
 """Whether a signature is one of these bytes by this public key: `adapters.ssh.verify`."""
+
+Judging: TypeAlias = Callable[[Evidence, Subject, Policy, Authors, datetime], Judged]
+"""`judge` with its verifier bound."""
 
 SKEW: Final = timedelta(minutes=5)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -83,7 +86,7 @@ def judge(
 
 
 def open_follow_ups(
-    evidence: Iterable[Evidence], policy: Policy, verify: Verify, authors: Callable[[Subject], Authors]
+    evidence: Iterable[Evidence], policy: Policy, judging: Judging, authors: Callable[[Subject], Authors]
 ) -> tuple[FollowUp, ...]:
     """The emergency approvals that the regular approvals they owe have not followed, oldest first.
 
@@ -101,7 +104,7 @@ def open_follow_ups(
         people = {
             each.person
             for each in regular
-            if judge(replace(each, spent=False), subject, policy, barred, each.issued, verify).accepted
+            if judging(replace(each, spent=False), subject, policy, barred, each.issued).accepted
         }
         asked = policy.asked[subject.tier]
         missing = max(1, asked.approvals, asked.on_output_change or 0) - len(people)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from governance.adapters.files import FileSource
 from governance.errors import Unreadable, Usage
+from governance.records import dataclass, field
 from governance.review import statement
 from governance.review.approval import Verify, as_evidence, judge, read_approvals
 from governance.review.authors import authors_of

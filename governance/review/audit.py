@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
 from governance.adapters.git import Git
+from governance.records import dataclass, field, replace
 from governance.review.gate import Bench, judge_change
 from governance.review.landed import Given, Moment, Walk
 from governance.review.line import Line, read_line

@@ -21,10 +21,10 @@ cases:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from governance.records import dataclass
 from governance.review.gate import judge_change
 from governance.review.model import (
     POLICY_NAME,

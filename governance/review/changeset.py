@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from governance.adapters.files import Entry, FileSource, Kind, MemoryTree
@@ -22,6 +21,7 @@ from governance.errors import Unreadable
 from governance.fingerprint.changes import WHOLE, Showing, config_changes, services_changes
 from governance.fingerprint.layers import config_digest
 from governance.fingerprint.states import Differing, State
+from governance.records import replace
 from governance.review.model import POLICY_NAME, ChangeSet, Subject, SubjectKind, Transition
 from governance.review.policy import PARTS, policy_digest
 from governance.tiers.canonical import digest, text_digest

@@ -16,12 +16,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from governance.adapters import git_fetch
 from governance.adapters.git_history import parents_of, raw_commits
 from governance.errors import IncompleteHistory, TierlockError, Unreadable
+from governance.records import dataclass, replace
 from governance.review import verbs
 from governance.review.gate import Bench
 from governance.review.landings import HEADS, PushedRef, Where

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -20,6 +19,7 @@ from governance.adapters.files import MemoryTree
 from governance.adapters.git import Git, Moved
 from governance.adapters.git_landed import Blobs, Files, Part
 from governance.fingerprint.states import State
+from governance.records import dataclass, field, replace
 from governance.review.approval import read_approvals
 from governance.review.authors import authors, authors_of
 from governance.review.changeset import between

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from governance.adapters import git_history as history
@@ -22,6 +21,7 @@ from governance.adapters.git import Git, IndexTree, RevisionTree
 from governance.adapters.git_trouble import shallow
 from governance.errors import IncompleteHistory, Unreadable, Usage
 from governance.fingerprint.states import State
+from governance.records import dataclass, replace
 from governance.review.authors import ident, identities
 from governance.review.gate import Enforced, Landing
 from governance.review.model import Identity
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 HEADS = "refs/heads/"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Where:
     """The repository: `folder` is the governed root inside of it, `environ` what git told its hook."""
 

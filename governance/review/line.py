@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from governance.adapters import git_landed
 from governance.adapters.git import Git, Moved
 from governance.adapters.git_history import raw_commits
 from governance.adapters.git_landed import Passed
+from governance.records import dataclass, field
 from governance.review.authors import identities
 from governance.review.model import Identity
 from governance.review.statement import FOLDER

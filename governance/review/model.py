@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Final, Literal
 
+from governance.records import dataclass
 from governance.tiers.canonical import SCHEME
 from governance.values import Effect
 from governance.verdict import Change, Finding, Outcome

@@ -8,15 +8,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from governance.adapters.files import FileSource
 from governance.errors import Unreadable, Usage
 from governance.fingerprint.states import State
+from governance.records import dataclass
 from governance.review import landings
 from governance.review.approval import (
     FollowUp,
-    Verify,
+    Judging,
     emergencies,
     open_follow_ups,
     read_approvals,
@@ -39,24 +39,26 @@ class Landed:
     authors: Authors
 
 
-def open_at_head(where: Where, files: FileSource, policy: Policy, verify: Verify) -> tuple[FollowUp, ...]:
+def still_open(where: Where, files: FileSource, policy: Policy, judging: Judging) -> tuple[FollowUp, ...]:
     """The open follow-ups among the approvals in `files`. Nothing is read where no glass was broken."""
     given = emergencies(files)
+    if not given:
+        return ()
 
     def authors(subject: Subject) -> Authors:
         landed = find(where, policy, subject)
         return Authors() if landed is None else landed.authors
 
-    return open_follow_ups(given, policy, verify, authors)
+    return open_follow_ups(given, policy, judging, authors)
 
 
-def plan(where: Where, files: FileSource, verify: Verify, names: Sequence[str]) -> Plan:
+def plan(where: Where, files: FileSource, judging: Judging, names: Sequence[str]) -> Plan:
     """What the open follow-ups, or those that `names` name, are to approve. Raises `Unreadable`, `Usage`."""
     settings = State(where.tree("HEAD")).settings()
     if not has_policy(settings):
         raise Unreadable("there is no review policy at HEAD", hint="tierlock review simulate")
     policy = Policy.of(settings)
-    owed = open_at_head(where, files, policy, verify)
+    owed = still_open(where, files, policy, judging)
     subjects = list(dict.fromkeys(subject_of(one.evidence) for one in owed))
     if not subjects:
         raise Usage("no emergency approval is waiting for a regular one")

@@ -15,12 +15,12 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from governance.errors import Unreadable
+from governance.records import dataclass, field
 from governance.review.model import SOURCES, Authors, Requirement, Transition
 from governance.tiers.canonical import canonical, digest
 from governance.tiers.naming import SERVICES_FILE, TIERS

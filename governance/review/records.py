@@ -11,12 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from governance.adapters.files import Kind
 from governance.errors import NewerFormat, Unreadable
+from governance.records import dataclass
 from governance.review import statement
 from governance.review.statement import EMERGENCY, WITHDRAWN, Withdrawal
 from governance.tiers.reader import Reading, read_json, read_jsonl

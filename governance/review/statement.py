@@ -19,12 +19,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from governance.adapters import sshsig
 from governance.errors import NewerFormat, Unreadable
+from governance.records import dataclass
 from governance.review.model import POLICY_NAME, Signature, Subject, SubjectKind
 from governance.tiers.canonical import canonical
 from governance.tiers.naming import TIERS

@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
-from governance.review.gate import Ground, Verdict
+from governance.records import replace
+from governance.review.gate import Enforced, Ground, Verdict
 from governance.review.model import Decision, Judged, Requirement, SubjectKind, Transition
 from governance.tiers.config import SERVICES_FILE
 from governance.values import Json
@@ -139,7 +139,8 @@ def _notes(verdict: Verdict) -> Iterator[str]:
         if transition.used_by and transition.subject.kind is SubjectKind.CONFIG:
             yield f"{transition.subject.shown} is used by {', '.join(transition.used_by)}"
     if verdict.ground is not None and verdict.change_set.transitions:
-        yield _policy_note(verdict.ground)
+        one_of_many = verdict.landing.enforced is Enforced.BY_BRANCH  # a push moves several branches
+        yield f"{verdict.landing.label}: " * one_of_many + _policy_note(verdict.ground)
     if verdict.ground is not None and not verdict.enforced and any(d.missing for d in verdict.decisions):
         yield f"nothing is stopped here: {verdict.why}"
 

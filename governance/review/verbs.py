@@ -9,11 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from governance.adapters import git_history as history
 from governance.adapters.files import FileSource
 from governance.errors import TierlockError, Unreadable
+from governance.records import replace
 from governance.review import landings
 from governance.review.gate import Bench, Enforced, Landing, Verdict, judge_change, judge_landing
 from governance.review.landings import HEADS, PushedRef, Where

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from governance.records import dataclass, replace
 from governance.tiers import characters as chars
 from governance.tiers.faults import Fault, escape, finding_of, position
 from governance.values import Json, KeyPath
