@@ -41,6 +41,7 @@ from governance.tiers.config import SERVICES_FILE
 from governance.verdict import Finding, Severity
 
 if TYPE_CHECKING:
+    from governance.review.approval import FollowUp
     from governance.review.forge import Request
 
 Judge: TypeAlias = Callable[[Evidence, Subject, Policy, Authors, datetime], Judged]
@@ -109,7 +110,8 @@ class Ground:
 class Verdict:
     """One landing judged. Without `ground` nothing could be judged and `findings` says why.
 
-    `enforced` is false where the gate only says what will be required; `why` is that in words.
+    `enforced` is false where the gate only says what will be required; `why` is that in words. `owed` are the
+    emergency approvals in the state that regular ones have not followed.
     """
 
     landing: Landing
@@ -120,6 +122,7 @@ class Verdict:
     enforced: bool = True
     why: str = ""
     unknown: frozenset[str] = frozenset()
+    owed: tuple[FollowUp, ...] = ()
 
 
 def judge_landing(landing: Landing, bench: Bench) -> Verdict:
@@ -222,7 +225,7 @@ def _judged_part(change_set: ChangeSet, ground: Ground, landing: Landing) -> Cha
 
 def _no_policy(landing: Landing) -> Finding:
     base = landing.base or landing.before
-    where = f"neither in the {base.label} nor in the {landing.after.label}" if base else "anywhere"
+    where = f"in the {base.label} or in the {landing.after.label}" if base else "anywhere"
     return Finding(
         "TL503",
         f"there is no review policy {where}",

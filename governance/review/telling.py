@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from governance.records import replace
 from governance.review.gate import Enforced, Ground, Verdict
@@ -16,6 +17,9 @@ from governance.review.model import Decision, Judged, Requirement, SubjectKind, 
 from governance.tiers.config import SERVICES_FILE
 from governance.values import Json
 from governance.verdict import Check, Finding, Outcome, Report, Severity, sort_findings
+
+if TYPE_CHECKING:
+    from governance.review.approval import FollowUp
 
 LOCAL = "a local hook can be skipped; the push, CI and `tierlock review audit` look again"
 
@@ -95,6 +99,7 @@ def _findings(verdict: Verdict) -> Iterator[Finding]:
             yield replace(found, severity=Severity.NOTE) if soften else found
         seen = decision.refused if decision.missing else ()
         yield from (_refused(one, decision.transition) for one in seen)
+    yield from (_owed(one) for one in verdict.owed)
     for address in sorted(verdict.unknown):
         yield Finding(
             "TL507",
@@ -132,6 +137,15 @@ def _refused(one: Judged, transition: Transition) -> Finding:
     shown = one.evidence.person or "somebody"
     message = f"the approval of {transition.subject.shown} by {shown} does not count: {one.why}"
     return Finding("TL502", message, Severity.WARNING, one.evidence.where or transition.path)
+
+
+def _owed(one: FollowUp) -> Finding:
+    given = one.evidence
+    shown = given.subject_key.partition(":")[2]
+    owed = f"{count(one.missing, 'regular approval')} owed, due {one.due:%Y-%m-%d}"
+    message = f"{shown} was let through by {given.person} in an emergency: {owed}"
+    hint = "a reviewer runs: tierlock review approve --follow-up"
+    return Finding("TL542", message, Severity.WARNING, given.where, hint=hint)
 
 
 def _notes(verdict: Verdict) -> Iterator[str]:

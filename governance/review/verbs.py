@@ -22,12 +22,14 @@ from governance.review.policy import protected
 from governance.review.telling import LOCAL, report
 from governance.verdict import Check, Finding, Outcome, Report, Severity, sort_findings
 
+RECORDS = ".tierlock/approvals"
+EMERGENCY = ".emergency.json"
 TARGETS = ("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/heads/main", "refs/heads/master")
 
 
 def gate_index(where: Where, bench: Bench, *, bootstrap: bool = False) -> Report:
     """The report on the commit being made, or on the last one when nothing is staged."""
-    verdict = judge_landing(landings.of_index(where, bootstrap=bootstrap), bench)
+    verdict = judged(where, landings.of_index(where, bootstrap=bootstrap), bench)
     told = report("review gate", [verdict])
     return replace(told, notes=(*told.notes, LOCAL)) if told.findings else told
 
@@ -35,7 +37,7 @@ def gate_index(where: Where, bench: Bench, *, bootstrap: bool = False) -> Report
 def gate_commit(where: Where, bench: Bench, revision: str, *, bootstrap: bool = False) -> Report:
     """The report on one commit against its first parent."""
     landing = landings.of_commit(where, revision, bootstrap=bootstrap)
-    return report("review gate", [judge_landing(landing, bench)])
+    return report("review gate", [judged(where, landing, bench)])
 
 
 def gate_range(where: Where, bench: Bench, text: str, *, bootstrap: bool = False, ref: str = "") -> Report:
@@ -43,7 +45,7 @@ def gate_range(where: Where, bench: Bench, text: str, *, bootstrap: bool = False
     with landings.of_range(where, text, bootstrap=bootstrap, ref=ref) as landing:
         if ref:
             landing = replace(landing, enforced=Enforced.BY_BRANCH)
-        return report("review gate", [judge_landing(landing, bench)])
+        return report("review gate", [judged(where, landing, bench)])
 
 
 def gate_push(where: Where, bench: Bench, given: bytes, *, remote: str = "") -> Report:
@@ -61,7 +63,7 @@ def gate_push(where: Where, bench: Bench, given: bytes, *, remote: str = "") -> 
     for one in refs:
         try:
             findings += _of_history(where, one, remote)
-            verdicts += [judge_landing(each, bench) for each in landings.of_push(where, [one], remote=remote)]
+            verdicts += [judged(where, each, bench) for each in landings.of_push(where, [one], remote=remote)]
         except TierlockError as err:
             checks.append(Check(one.ref.removeprefix(HEADS), Outcome.UNDECIDED, err.message))
             hints.append(err.hint)
@@ -84,7 +86,20 @@ def gate_push(where: Where, bench: Bench, given: bytes, *, remote: str = "") -> 
 def status(where: Where, bench: Bench, *, base: str = "") -> Report:
     """What the branch, with what is staged, still needs before it may land on `base`."""
     landing = of_branch(where, base or target_of(where))
-    return report("review status", [judge_landing(landing, bench)])
+    return report("review status", [judged(where, landing, bench)])
+
+
+def judged(where: Where, landing: Landing, bench: Bench) -> Verdict:
+    """The verdict on one landing, with what emergency approvals in it still owe."""
+    verdict = judge_landing(landing, bench)
+    if verdict.ground is None or not any(
+        entry.path.endswith(EMERGENCY) for entry in landing.after.entries(RECORDS)
+    ):
+        return verdict
+    from governance.review import owed
+
+    found = owed.still_open(where, landing.after, verdict.ground.policy, bench.judge)
+    return replace(verdict, owed=found)
 
 
 def simulate(

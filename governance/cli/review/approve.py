@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from governance.adapters import clock, ssh
+from governance.adapters import clock
 from governance.adapters.files import WorkTree, write_all
 from governance.cli.options import reporting, root
 from governance.cli.output import Output
@@ -115,7 +115,7 @@ class _Asked:
         """Give the regular approvals that emergency ones still owe."""
         from governance.review import owed
 
-        made = owed.plan(self.place, self.files, ssh.verify, names)
+        made = owed.plan(self.place, self.files, judging.judge, names)
         return self.carry_out(made)
 
     def withdraw_records(self, paths: Sequence[str]) -> Report:

@@ -70,7 +70,7 @@ def bench(forge: Iterable[Request] = ()) -> Bench:
     from governance.adapters import clock
     from governance.review.gate import Bench
 
-    return Bench(clock.now(), _judge, _read, tuple(forge))
+    return Bench(clock.now(), judge, _read, tuple(forge))
 
 
 def standard_input() -> bytes:
@@ -86,8 +86,9 @@ def _read(source: FileSource, subjects: Sequence[Subject]) -> Iterable[Evidence]
     return read_approvals(source, subjects)
 
 
-def _judge(evidence: Evidence, subject: Subject, policy: Policy, authors: Authors, now: datetime) -> Judged:
+def judge(evidence: Evidence, subject: Subject, policy: Policy, authors: Authors, now: datetime) -> Judged:
+    """`approval.judge` with ssh-keygen as the verifier."""
     from governance.adapters import ssh
-    from governance.review.approval import judge
+    from governance.review import approval
 
-    return judge(evidence, subject, policy, authors, now, ssh.verify)
+    return approval.judge(evidence, subject, policy, authors, now, ssh.verify)

@@ -14,7 +14,7 @@ from governance.adapters.files import Kind, MemoryTree
 from governance.errors import MissingTool
 from governance.review import statement
 from governance.review.approval import emergencies, judge, open_follow_ups, read_approvals
-from governance.review.model import Authors, Decision, Evidence, Requirement, Subject, Transition
+from governance.review.model import Authors, Decision, Evidence, Judged, Requirement, Subject, Transition
 from governance.review.policy import Policy
 from governance.review.statement import Record, Withdrawal
 from governance.values import Effect
@@ -260,8 +260,12 @@ def test_a_withdrawal_takes_back_that_approval_alone() -> None:
 GLASS = said("reviewer-b", emergency=True, expires=NOW + timedelta(hours=3), issued=NOW)
 
 
+def judged(one: Evidence, subject: Subject, by: Policy, authors: Authors, now: datetime) -> Judged:
+    return judge(one, subject, by, authors, now, verify)
+
+
 def owed(*records: Record, by: Policy | None = None) -> list[int]:
-    found = open_follow_ups(emergencies(tree(*records)), by or policy(), verify, lambda _: AUTHOR)
+    found = open_follow_ups(emergencies(tree(*records)), by or policy(), judged, lambda _: AUTHOR)
     return [one.missing for one in found]
 
 
@@ -285,7 +289,7 @@ def test_a_follow_up_that_has_run_out_since_was_given_all_the_same() -> None:
 
 
 def test_a_follow_up_is_due_when_the_policy_says() -> None:
-    (one,) = open_follow_ups(emergencies(tree(record(GLASS))), policy(), verify, lambda _: AUTHOR)
+    (one,) = open_follow_ups(emergencies(tree(record(GLASS))), policy(), judged, lambda _: AUTHOR)
     assert one.due == NOW + 3 * DAY
     assert not one.overdue(NOW + 3 * DAY)
     assert one.overdue(NOW + 4 * DAY)

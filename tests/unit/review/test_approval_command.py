@@ -150,6 +150,7 @@ def test_breaking_the_glass_lands_at_once_and_leaves_a_debt(command: Tierlock, r
     assert predicate(repo)["expires"] == "2026-11-02T13:00:00Z"
     assert gate(command, repo) == 0
     repo.commit("urgent")
+    assert "1 regular approval owed, due 2026-11-05" in " ".join(command.run("review", "gate").out.split())
     again = approve(command, "--follow-up", by="reviewer-b")
     assert (again.code, "broke the glass: somebody else has to look" in again.out) == (1, True)
     assert "nobody approves their own" in approve(command, "--follow-up", by="author-a").out
@@ -157,6 +158,8 @@ def test_breaking_the_glass_lands_at_once_and_leaves_a_debt(command: Tierlock, r
     assert ran.code == 0, ran.err
     assert "temperature  0.2 → 0.3" in ran.out
     assert "no emergency approval is waiting" in approve(command, "--follow-up").err
+    repo.commit("looked at")
+    assert "owed" not in command.run("review", "gate").out
 
 
 def test_an_emergency_approval_is_short(command: Tierlock, repo: Reviewed) -> None:
