@@ -7,7 +7,7 @@ STAMPS := $(VENV)/.stamps
 # Two cores are what we plan for; more are used where they are.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check lint types contracts docs docs-check schemas bench test-engines lock clean
+.PHONY: demo test check lint types contracts docs docs-check schemas bench test-engines ci-lint test-ci lock clean
 
 demo: $(STAMPS)/project $(STAMPS)/engine  ## real engine, real weights: equal fingerprints, then a drift and the diff that names it
 	$(BIN)/tierlock demo
@@ -42,9 +42,17 @@ test-engines: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine  ## real vLLM on 
 	scripts/vllm_environment.sh
 	$(BIN)/python -m pytest -m engines tests/engines
 
+ci-lint:  ## actionlint and zizmor on the workflows and the action (100 MB, into .cache)
+	PYTHON=$(PYTHON) scripts/ci_tools.sh
+	scripts/ci_lint.sh
+
+test-ci: $(STAMPS)/project $(STAMPS)/dev  ## the action under act, the GitLab template under gitlab-ci-local
+	PYTHON=$(PYTHON) scripts/ci_tools.sh
+	$(BIN)/python -m pytest tests/ci
+
 lock:  ## renew the hash-pinned requirement files (needs uv)
 	cd requirements && \
-	for part in build engine bench vllm-older; do uv pip compile $$part.in --universal --python-version 3.11 \
+	for part in build engine bench ci vllm-older; do uv pip compile $$part.in --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file $$part.txt $$(grep -o -- '--no-deps' $$part.in | head -1) || exit; done
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --quiet --output-file requirements/runtime.txt
