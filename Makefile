@@ -7,7 +7,7 @@ STAMPS := $(VENV)/.stamps
 # Two cores are what we plan for; more are used where they are.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check lint types contracts docs docs-check schemas bench test-engines ci-lint test-ci lock clean
+.PHONY: demo test test-reviewboard check lint types contracts docs docs-check schemas bench test-engines ci-lint test-ci lock clean
 
 demo: $(STAMPS)/project $(STAMPS)/engine  ## real engine, real weights: equal fingerprints, then a drift and the diff that names it
 	$(BIN)/tierlock demo
@@ -50,9 +50,13 @@ test-ci: $(STAMPS)/project $(STAMPS)/dev  ## the action under act, the GitLab te
 	PYTHON=$(PYTHON) scripts/ci_tools.sh
 	$(BIN)/python -m pytest tests/ci
 
+test-reviewboard: $(STAMPS)/project $(STAMPS)/dev  ## a real Review Board in its own environment (400 MB)
+	scripts/reviewboard_environment.sh
+	$(BIN)/python -m pytest tests/contracts/test_reviewboard.py
+
 lock:  ## renew the hash-pinned requirement files (needs uv)
 	cd requirements && \
-	for part in build engine bench ci vllm-older; do uv pip compile $$part.in --universal --python-version 3.11 \
+	for part in build engine bench ci reviewboard vllm-older; do uv pip compile $$part.in --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file $$part.txt $$(grep -o -- '--no-deps' $$part.in | head -1) || exit; done
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --quiet --output-file requirements/runtime.txt
