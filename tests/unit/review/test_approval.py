@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as pace
 from hypothesis import strategies as some
 
 from governance.adapters.files import Kind, MemoryTree
@@ -178,6 +179,7 @@ def test_what_is_wrong_without_its_signature_needs_no_ssh_keygen() -> None:
     assert not judge(evidence(withdrawn=True), SUBJECT, policy(), AUTHOR, NOW, never).accepted
 
 
+@pace(deadline=None)
 @given(subjects(), subjects())
 def test_an_approval_counts_for_its_own_subject_and_pair_alone(one: Subject, other: Subject) -> None:
     found = evidence(said(subject=one))
@@ -185,6 +187,7 @@ def test_an_approval_counts_for_its_own_subject_and_pair_alone(one: Subject, oth
     assert why(found, subject=one) is None
 
 
+@pace(deadline=None)
 @given(some.permutations([A, B, C]))
 def test_an_approval_for_a_pair_counts_for_no_other_pair(three: list[str]) -> None:
     one, two, three_ = three
@@ -194,6 +197,7 @@ def test_an_approval_for_a_pair_counts_for_no_other_pair(three: list[str]) -> No
     assert counts == [(one, two)]
 
 
+@pace(deadline=None)
 @given(some.data())
 def test_an_approval_with_one_changed_byte_never_counts(data: some.DataObject) -> None:
     raw = statement.dump(record())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import Ran, Tierlock
+from tests.support.command import PROGRAM, Ran, Tierlock, environment
 from tests.support.governed import BASE
 from tests.support.reviewed import SAMPLING, Reviewed, key_of, public_key, reviewed
 
@@ -295,3 +296,24 @@ def test_a_reviewer_of_another_config_approves_nothing_here(command: Tierlock, r
     repo.write({"configs/sampling/other.yaml": (repo.path / SAMPLING).read_text()})
     assert gate(command, repo) == 1
     assert "belongs in" in " ".join(command.run("review", "gate").out.split())
+
+
+def test_on_a_terminal_the_change_is_shown_before_the_reason_is_asked(
+    command: Tierlock, repo: Reviewed
+) -> None:
+    """Nobody is asked to accept what they have not seen."""
+    screen, terminal = pty.openpty()
+    argv = (*PROGRAM, "review", "approve", "--key", str(key_of("reviewer-a")))
+    environ = environment({name: value for name, value in repo.environment.items() if name[:4] == "GIT_"})
+    with subprocess.Popen(
+        argv, cwd=repo.path, env=environ, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        os.write(screen, b"numbers are right\n")
+        out, err = running.communicate(timeout=60)
+    os.close(screen)
+    os.close(terminal)
+    said = err.decode()
+    assert running.returncode == 0, said
+    assert said.index("temperature  0.2 → 0.3") < said.index("Why do you accept this")
+    assert "1 approval signed by reviewer-a" in out.decode()
+    assert predicate(repo)["reason"] == "numbers are right"

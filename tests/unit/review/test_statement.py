@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from governance.errors import NewerFormat, Unreadable
@@ -48,11 +48,13 @@ def statements(draw: some.DrawFn) -> statement.Statement:
     )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(statements())
 def test_a_statement_read_from_its_own_bytes_is_the_same(one: statement.Statement) -> None:
     assert statement.read_payload(statement.payload_of(one)) == one
 
 
+@settings(deadline=None)
 @given(statements())
 def test_a_record_read_from_its_own_bytes_is_the_same_and_lies_at_its_subject(
     one: statement.Statement,
@@ -64,11 +66,13 @@ def test_a_record_read_from_its_own_bytes_is_the_same_and_lies_at_its_subject(
     assert one.person in made.path
 
 
+@settings(deadline=None)
 @given(statements(), statements())
 def test_two_statements_never_share_their_bytes(one: statement.Statement, other: statement.Statement) -> None:
     assert (statement.payload_of(one) == statement.payload_of(other)) == (one == other)
 
 
+@settings(deadline=None)
 @given(statements(), some.data())
 def test_a_record_with_one_changed_byte_is_refused_or_says_something_else(
     one: statement.Statement, data: some.DataObject
@@ -85,6 +89,7 @@ def test_a_record_with_one_changed_byte_is_refused_or_says_something_else(
     assert (seen.payload, seen.signatures) != (record(one).payload, record(one).signatures)
 
 
+@settings(deadline=None)
 @given(some.binary(max_size=300))
 def test_any_bytes_are_refused_and_never_crash(raw: bytes) -> None:
     with pytest.raises(Unreadable):
