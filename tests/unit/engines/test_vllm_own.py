@@ -161,7 +161,7 @@ def test_a_variable_of_another_version_or_set_where_it_is_deployed_is_not_compar
 
 
 def test_logging_addresses_and_secrets_are_not_compared() -> None:
-    shown = {
+    shown: dict[str, Json] = {
         "VLLM_LOGGING_LEVEL": "DEBUG",
         "VLLM_HOST_IP": "10.0.0.1",
         "VLLM_API_KEY": "k",
@@ -174,7 +174,12 @@ def test_logging_addresses_and_secrets_are_not_compared() -> None:
 
 def test_a_json_option_with_parts_the_engine_filled_in_is_what_was_declared() -> None:
     tree = base(options={"speculative": {"method": "ngram", "num_tokens": 3}})
-    running = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 5, "model": "acme/tern"}
+    running: dict[str, Json] = {
+        "method": "ngram",
+        "num_speculative_tokens": 3,
+        "prompt_lookup_max": 5,
+        "model": "acme/tern",
+    }
     assert changed(beside(tree, {"speculative_config": running})) == {}
     other = beside(tree, {"speculative_config": running | {"num_speculative_tokens": 5}})
     assert list(changed(other)) == ["engine.options.speculative"]
