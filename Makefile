@@ -7,7 +7,7 @@ STAMPS := $(VENV)/.stamps
 # Two cores are what we plan for; more are used where they are.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test test-reviewboard check lint types contracts docs docs-check schemas bench test-engines ci-lint test-ci lock clean
+.PHONY: demo test test-reviewboard check lint types contracts docs docs-check guard bench test-engines ci-lint test-ci lock clean
 
 demo: $(STAMPS)/project $(STAMPS)/engine  ## real engine, real weights: equal fingerprints, then a drift and the diff that names it
 	$(BIN)/tierlock demo
@@ -15,7 +15,7 @@ demo: $(STAMPS)/project $(STAMPS)/engine  ## real engine, real weights: equal fi
 test: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine  ## all tests, in parallel
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
-check: lint types contracts docs-check test  ## what CI runs
+check: lint types contracts docs-check guard test  ## what CI runs
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
@@ -34,6 +34,9 @@ docs: $(STAMPS)/project $(STAMPS)/dev  ## write the generated schemas and refere
 
 docs-check: $(STAMPS)/project $(STAMPS)/dev  ## generated files are what the code generates
 	@for part in $(GENERATED); do $(BIN)/python scripts/generate_$$part.py --check || exit; done
+
+guard: $(STAMPS)/project  ## our own configs, as we ask it of others
+	scripts/guard.sh $(BIN)/tierlock
 
 bench: $(STAMPS)/project $(STAMPS)/dev  ## every benchmark beside its peer, ratios printed
 	$(BIN)/python -m bench
