@@ -241,54 +241,58 @@ class _Auditor:
         for end in range(start, len(way)):
             given_here = by_end.pop(landed[way[end]].subject.after, [])
             steps = [landed[index] for index in way[start : end + 1]]
-            later = self._approves(given_here, steps)
-            if later is not None:
+            found = self._approves(given_here, steps)
+            if found is not None:
                 for index in way[start : end + 1]:
-                    landed[index] = _made_good(landed[index], later, steps)
+                    landed[index] = _made_good(landed[index], *found, steps)
                 return
             if not by_end:
                 return
 
-    def _approves(self, given: Sequence[Given], steps: Sequence[Landed]) -> int | None:
-        """The step with which the approvals in `given` were enough for `steps` as one; None when never."""
+    def _approves(self, given: Sequence[Given], steps: Sequence[Landed]) -> tuple[int, Decision] | None:
+        """The step with which the approvals in `given` were enough for `steps` as one, and how they were
+        judged; None when they never were. An emergency stands in only where regular ones do not.
+        """
         whole = _whole(steps)
-        about = [one for one in given if one.evidence.is_for(whole.subject) and not one.evidence.emergency]
-        if not about:
-            return None
-        came = max((one.at for one in about), default=-1)
-        moment = self.moments.get(came, steps[-1].moment)
-        made_by = [one.moment.authors(one.decision.transition) for one in steps]
-        together = Authors(
-            frozenset().union(*(one.people for one in made_by)),
-            frozenset().union(*(one.unknown for one in made_by)),
-        )
-        for policy in (steps[0].moment.policy, moment.policy):
-            if policy is None:
+        about = [one for one in given if one.evidence.is_for(whole.subject)]
+        regular = [one for one in about if not one.evidence.emergency]
+        for chosen in (regular, about):
+            if not chosen:
                 continue
-            evidence = [one.evidence for one in about]
-            if self._judged(moment, whole, evidence, together, policy).outcome is Outcome.PASS:
-                return came
+            came = max(one.at for one in chosen)
+            moment = self.moments.get(came, steps[-1].moment)
+            for policy in (steps[0].moment.policy, moment.policy):
+                evidence = [one.evidence for one in chosen]
+                decision = self._judged(moment, whole, evidence, _made_by(steps), policy)
+                if decision.outcome is Outcome.PASS:
+                    return came, decision
         return None
 
     def _owed(self) -> Iterator[Owed]:
         for one in self.found.landed:
             policy = one.moment.policy
-            if one.standing is not Standing.APPROVED or not one.decision.emergency or policy is None:
+            good = one.standing in (Standing.APPROVED, Standing.LATE)
+            if not good or not one.decision.emergency or policy is None:
                 continue
             evidence = next(each.evidence for each in one.decision.accepted if each.evidence.emergency)
-            made_by = one.moment.authors(one.decision.transition)
-            barred = replace(made_by, people=made_by.people | {evidence.person})
-            people = {
-                each.evidence.person
-                for each in self.walk.starting(one.subject.key, one.subject.before)
-                if not each.evidence.emergency
-                and self._judge(each.evidence, one.subject, policy, barred, each.evidence.issued).accepted
-            }
-            missing = max(1, one.decision.requirement.approvals) - len(people)
+            missing = self._still_owed(one, evidence, policy)
             if missing > 0:
                 days = policy.break_glass.follow_up_days if policy.break_glass else FOLLOW_UP_DAYS
                 due = evidence.issued + timedelta(days=days)
                 yield Owed(one, evidence, missing, due, self.bench.now > due)
+
+    def _still_owed(self, one: Landed, emergency: Evidence, policy: Policy) -> int:
+        """How many regular approvals are missing; whoever broke the glass gives none of them."""
+        subject = one.part_of or one.subject
+        made_by = one.moment.authors(one.decision.transition)
+        barred = replace(made_by, people=made_by.people | {emergency.person})
+        people = {
+            each.evidence.person
+            for each in self.walk.starting(subject.key, subject.before)
+            if not each.evidence.emergency
+            and self._judge(each.evidence, subject, policy, barred, each.evidence.issued).accepted
+        }
+        return max(1, one.decision.requirement.approvals) - len(people)
 
 
 _STANDING: Final[Mapping[Outcome, Standing]] = {
@@ -309,11 +313,24 @@ def _whole(steps: Sequence[Landed]) -> Transition:
     return replace(parts[-1], subject=subject, risk=risk, paths=paths)
 
 
-def _made_good(one: Landed, later: int, steps: Sequence[Landed]) -> Landed:
+def _made_by(steps: Sequence[Landed]) -> Authors:
+    """Everybody who made one of the steps."""
+    found = [one.moment.authors(one.decision.transition) for one in steps]
+    return Authors(
+        frozenset().union(*(one.people for one in found)), frozenset().union(*(one.unknown for one in found))
+    )
+
+
+def _made_good(one: Landed, later: int, decision: Decision, steps: Sequence[Landed]) -> Landed:
     """A step whose approval came at `later`; the last one of a way is approved when it lay there in time."""
     part_of = _whole(steps).subject if len(steps) > 1 else None
     if one.standing is Standing.APPROVED:
         return one
     in_time = later <= one.moment.at and one is steps[-1]
-    standing = Standing.APPROVED if in_time else Standing.LATE
-    return replace(one, standing=standing, later=max(later, steps[-1].moment.at), part_of=part_of)
+    return replace(
+        one,
+        decision=replace(decision, transition=one.decision.transition),
+        standing=Standing.APPROVED if in_time else Standing.LATE,
+        later=max(later, steps[-1].moment.at),
+        part_of=part_of,
+    )

@@ -19,6 +19,7 @@ from governance.values import Json
 from governance.verdict import Check, Finding, Outcome, Report, Severity, sort_findings
 
 _FEW = 3
+_FOLLOW_UP = "tierlock review approve --follow-up"
 
 
 def audit_report(found: Audited, label: str) -> Report:
@@ -46,14 +47,10 @@ def _checks(found: Audited, label: str) -> Iterator[Check]:
         yield Check("review policy", Outcome.UNDECIDED, "there is no review policy anywhere in this history")
         return
     yield Check("history", Outcome.PASS, f"{looked}; {count(found.moved, 'change')} of governed files")
-    judged = len(found.landed)
-    bad, doubtful = found.of(Standing.UNAPPROVED), found.of(Standing.UNDECIDED)
+    judged, bad, doubtful = _judged(found), found.of(Standing.UNAPPROVED), found.of(Standing.UNDECIDED)
     if judged:
-        good = len(found.of(Standing.APPROVED))
-        late = len(found.of(Standing.LATE))
+        good, late = len(found.of(Standing.APPROVED)), len(found.of(Standing.LATE))
         detail = f"{good} of {count(judged, 'change')} approved" + (f", {late} late" if late else "")
-        first = len(found.of(Standing.FIRST_POLICY))
-        detail += ", 1 is the first policy" if first else ""
         yield Check("approvals", Outcome.BLOCK if bad else Outcome.PASS, detail)
     if doubtful:
         why = next((each.why for one in doubtful for each in one.decision.refused if each.undecided), "")
@@ -64,6 +61,11 @@ def _checks(found: Audited, label: str) -> Iterator[Check]:
         overdue = any(one.overdue for one in found.owed)
         detail = f"{count(len(found.owed), 'emergency approval')} not followed by a regular one"
         yield Check("follow-ups", Outcome.BLOCK if overdue else Outcome.PASS, detail)
+
+
+def _judged(found: Audited) -> int:
+    """How many changes a policy could judge."""
+    return len(found.landed) - len(found.of(Standing.FIRST_POLICY))
 
 
 def _findings(found: Audited) -> Iterator[Finding]:
@@ -133,7 +135,7 @@ def _owed(one: Owed) -> Finding:
         f"{one.evidence.person}; {count(one.missing, 'regular approval')} "
         f"{'was' if one.overdue else 'is'} due by {one.due:%Y-%m-%d}"
     )
-    return Finding("TL542", message, severity, one.evidence.where, hint=_make_good(one.landed))
+    return Finding("TL542", message, severity, one.evidence.where, hint=f"a reviewer runs: {_FOLLOW_UP}")
 
 
 def _commit(moment: Moment) -> str:
@@ -182,7 +184,7 @@ def _summary(found: Audited, checks: Sequence[Check]) -> str:
     if failing is not None:
         return failing.detail
     late = len(found.of(Standing.LATE))
-    return f"{count(len(found.landed), 'change')} judged, none without approval" + (
+    return f"{count(_judged(found), 'change')} judged, none without approval" + (
         f", {late} late" if late else ""
     )
 
@@ -192,7 +194,7 @@ def _next(waiting: Sequence[Landed], found: Audited) -> str:
         return _make_good(waiting[0]).partition("runs: ")[2]
     if found.policy is None and found.moved:
         return "add `review:` to tierlock.yaml, then: tierlock review simulate"
-    return _make_good(found.owed[0].landed).partition("runs: ")[2] if found.owed else ""
+    return _FOLLOW_UP if found.owed else ""
 
 
 def _facts(found: Audited, label: str) -> dict[str, Json]:

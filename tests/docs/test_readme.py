@@ -33,9 +33,14 @@ def unknown_words(line: str) -> list[str]:
     names = [arg for arg in args if not arg.startswith("-")]
     if not names:
         return []
-    command = tierlock.get_command(click.Context(tierlock), names[0])
-    if command is None:
-        return [names[0]]
+    command: click.Command | None = tierlock
+    for name in names:
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(click.Context(command), name)
+        if command is None:
+            return [name]
+    assert command is not None
     known = {
         option
         for param in (*command.params, *tierlock.params)

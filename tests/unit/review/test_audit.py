@@ -237,6 +237,18 @@ def test_an_emergency_stays_open_until_a_regular_approval_and_is_overdue_in_time
     assert codes(told(repo, days=4)) == []
 
 
+def test_an_emergency_approval_of_the_next_commit_is_late_and_owes_too(tmp_path: Path) -> None:
+    """Change and approval are pushed together as two commits: the gate takes them, so the audit does."""
+    repo = reviewed(tmp_path)
+    repo.hotter(0.9)
+    oid = repo.commit("outage")
+    repo.approve(emergency=True, commit=oid)
+    repo.commit("break the glass")
+    report = told(repo)
+    assert report.outcome is Outcome.PASS
+    assert sorted(codes(report)) == ["TL541", "TL542"]
+
+
 def test_whoever_broke_the_glass_does_not_follow_up(tmp_path: Path) -> None:
     repo = reviewed(tmp_path)
     repo.hotter(0.9)
