@@ -89,14 +89,16 @@ class _Known(State):
 
     def __init__(self, source: Part, kept: dict[ConfigId, _Loaded]) -> None:
         super().__init__(source)
-        self._files = source.files
+        self._files: dict[ConfigId | None, dict[str, tuple[str, str]]] = {}
+        for path, entry in source.files.items():
+            self._files.setdefault(config_of(path), {})[path] = entry
         self._kept = kept
 
     def config(self, config_id: ConfigId) -> Config | None:
         """As `State.config`."""
         if config_id in self._configs:
             return self._configs[config_id]
-        files = {path: self._files[path] for path in self._files if config_of(path) == config_id}
+        files = self._files.get(config_id, {})
         kept = self._kept.get(config_id)
         if kept is not None and kept.files == files:
             self._configs[config_id] = kept.config
