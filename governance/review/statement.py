@@ -14,17 +14,17 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from governance.adapters import sshsig
 from governance.errors import NewerFormat, Unreadable
 from governance.records import dataclass
+from governance.review import strict
 from governance.review.model import POLICY_NAME, Signature, Subject, SubjectKind
 from governance.tiers.canonical import canonical
 from governance.tiers.naming import TIERS
@@ -40,11 +40,8 @@ WITHDRAWAL: Final = "https://tierlock.dev/withdrawal/v1"
 WITHDRAWN: Final = ".withdrawn.json"
 EMERGENCY: Final = ".emergency.json"
 MAX_BYTES: Final = 64 * 1024
-MAX_REASON: Final = 2000
 
-_HEX: Final = re.compile(r"[0-9a-f]{64}")
 _SCHEME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _FAMILIES: Final = {
     APPROVAL: "https://tierlock.dev/review/v",
     WITHDRAWAL: "https://tierlock.dev/withdrawal/v",
@@ -116,14 +113,14 @@ def signed_bytes(payload: bytes) -> bytes:
 
 def read_payload(payload: bytes) -> Statement | Withdrawal:
     """What a payload says. Raises `NewerFormat`, or `ValueError` with the reason."""
-    tree = _object(_json(payload), "the statement")
-    _keys(tree, {"_type", "subject", "predicateType", "predicate"}, "the statement")
+    tree = strict.object_of(strict.json_of(payload), "the statement")
+    strict.exactly(tree, {"_type", "subject", "predicateType", "predicate"}, "the statement")
     kind = tree["predicateType"]
     if kind not in _FAMILIES:
         _refuse_kind(kind)
     if tree["_type"] != STATEMENT:
         raise ValueError(f"`_type` is not {STATEMENT}")
-    predicate = _object(tree["predicate"], "`predicate`")
+    predicate = strict.object_of(tree["predicate"], "`predicate`")
     said = _approval(predicate) if kind == APPROVAL else _withdrawal(predicate)
     if payload_of(said) != payload:
         raise ValueError("the statement is not in its canonical form, or its subject is not the predicate's")
@@ -188,15 +185,15 @@ def time_text(moment: datetime) -> str:
 def _load(data: bytes) -> Record:
     if len(data) > MAX_BYTES:
         raise ValueError(f"it has {len(data)} bytes, at most {MAX_BYTES} are read")
-    tree = _object(_json(data), "the record")
+    tree = strict.object_of(strict.json_of(data), "the record")
     schema = tree["schema"]
     if schema != f"{RECORD}/{VERSION}":
         _refuse_schema(schema)
-    _keys(tree, {"schema", "payloadType", "payload", "signatures"}, "the record")
+    strict.exactly(tree, {"schema", "payloadType", "payload", "signatures"}, "the record")
     if tree["payloadType"] != PAYLOAD_TYPE:
         raise ValueError(f"`payloadType` is not {PAYLOAD_TYPE}")
-    payload = _base64(_text(tree["payload"], "payload"))
-    signatures = tuple(_signature(one) for one in _list(tree["signatures"], "signatures"))
+    payload = strict.base64_of(strict.text_of(tree["payload"], "payload"))
+    signatures = tuple(_signature(one) for one in strict.list_of(tree["signatures"], "signatures"))
     record = Record(read_payload(payload), payload, signatures)
     if not signatures:
         raise ValueError("it carries no signature")
@@ -206,9 +203,9 @@ def _load(data: bytes) -> Record:
 
 
 def _signature(value: Json) -> Signature:
-    tree = _object(value, "a signature")
-    _keys(tree, {"keyid", "sig"}, "a signature")
-    keyid, armoured = _text(tree["keyid"], "keyid"), _text(tree["sig"], "sig")
+    tree = strict.object_of(value, "a signature")
+    strict.exactly(tree, {"keyid", "sig"}, "a signature")
+    keyid, armoured = strict.text_of(tree["keyid"], "keyid"), strict.text_of(tree["sig"], "sig")
     parts = sshsig.parse(armoured)
     if parts is None:
         raise ValueError("`sig` is not an SSH signature as ssh-keygen writes it")
@@ -243,11 +240,11 @@ def _approval_tree(said: Statement) -> Json:
 
 def _approval(tree: Mapping[str, Json]) -> Statement:
     names = "kind tier name before after scheme policy person reason issued expires emergency"
-    _keys(tree, set(names.split()), "`predicate`")
-    before, after = (_digest(tree[side], side) for side in ("before", "after"))
+    strict.exactly(tree, set(names.split()), "`predicate`")
+    before, after = (strict.digest_of(tree[side], side) for side in ("before", "after"))
     if before == after:
         raise ValueError("`before` and `after` are the same")
-    scheme = _text(tree["scheme"], "scheme")
+    scheme = strict.text_of(tree["scheme"], "scheme")
     if not _SCHEME.fullmatch(scheme):
         raise ValueError("`scheme` is not the name of a scheme")
     emergency, expires = tree["emergency"], tree["expires"]
@@ -256,17 +253,17 @@ def _approval(tree: Mapping[str, Json]) -> Statement:
     kind = next((one for one in SubjectKind if one.value == tree["kind"]), None)
     if kind is None:
         raise ValueError(f"`kind` is none of {', '.join(one.value for one in SubjectKind)}")
-    subject = Subject(kind, _name(tree["name"], "name"), before, after, scheme)
-    policy = _digest(tree["policy"], "policy")
+    subject = Subject(kind, strict.name_of(tree["name"], "name"), before, after, scheme)
+    policy = strict.digest_of(tree["policy"], "policy")
     if policy is None:
         raise ValueError("`policy` is no digest")
     return Statement(
         subject,
         policy,
-        _person(tree["person"]),
-        _reason(tree["reason"]),
-        _time(tree["issued"], "issued"),
-        None if expires is None else _time(expires, "expires"),
+        strict.person_of(tree["person"]),
+        strict.reason_of(tree["reason"]),
+        strict.time_of(tree["issued"], "issued"),
+        None if expires is None else strict.time_of(expires, "expires"),
         emergency,
     )
 
@@ -287,116 +284,17 @@ def _withdrawal_tree(said: Withdrawal) -> Json:
 
 
 def _withdrawal(tree: Mapping[str, Json]) -> Withdrawal:
-    _keys(tree, {"subject", "approval", "person", "reason", "issued"}, "`predicate`")
-    approval = _digest(tree["approval"], "approval")
+    strict.exactly(tree, {"subject", "approval", "person", "reason", "issued"}, "`predicate`")
+    approval = strict.digest_of(tree["approval"], "approval")
     if approval is None:
         raise ValueError("`approval` is no digest")
     return Withdrawal(
-        _text(tree["subject"], "subject"),
+        strict.text_of(tree["subject"], "subject"),
         approval,
-        _person(tree["person"]),
-        _reason(tree["reason"]),
-        _time(tree["issued"], "issued"),
+        strict.person_of(tree["person"]),
+        strict.reason_of(tree["reason"]),
+        strict.time_of(tree["issued"], "issued"),
     )
-
-
-def reason_fault(reason: str) -> str:
-    """Why a text cannot be the reason of an approval; empty when it can."""
-    if not reason.strip():
-        return "it is empty"
-    if len(reason) > MAX_REASON:
-        return f"it has {len(reason)} characters, at most {MAX_REASON} are kept"
-    odd = next((one for one in reason if (ord(one) < 32 and one != "\n") or 0xD800 <= ord(one) < 0xE000), "")
-    return f"it contains U+{ord(odd):04X}" if odd else ""
-
-
-def _reason(value: Json) -> str:
-    reason = _text(value, "reason")
-    if fault := reason_fault(reason):
-        raise ValueError(f"`reason` cannot be one: {fault}")
-    return reason
-
-
-def _name(value: Json, key: str) -> str:
-    """A name that is safe in a path: no step out of the folder, nothing a terminal would obey."""
-    name = _text(value, key)
-    parts = name.split("/")
-    if not name.isprintable() or len(name) > 300 or "\\" in name or any(p[:1] in ("", ".") for p in parts):
-        raise ValueError(f"`{key}` is not a name")
-    return name
-
-
-def _person(value: Json) -> str:
-    name = _name(value, "person")
-    if "/" in name:
-        raise ValueError("`person` is not a name")
-    return name
-
-
-def _time(value: Json, key: str) -> datetime:
-    text = _text(value, key)
-    if not _TIME.fullmatch(text) or not text.isascii():
-        raise ValueError(f"`{key}` is not a time as 2026-11-30T09:00:00Z")
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-
-
-def _digest(value: Json, key: str) -> str | None:
-    if value is None:
-        return None
-    text = _text(value, key)
-    if not _HEX.fullmatch(text):
-        raise ValueError(f"`{key}` is not 64 hex digits")
-    return text
-
-
-def _text(value: Json, key: str) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"`{key}` is not text")
-    return value
-
-
-def _list(value: Json, key: str) -> list[Json]:
-    if not isinstance(value, list):
-        raise ValueError(f"`{key}` is not a list")
-    return value
-
-
-def _object(value: Json, what: str) -> Mapping[str, Json]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} is not a JSON object")
-    return value
-
-
-def _keys(tree: Mapping[str, Json], wanted: set[str], what: str) -> None:
-    if missing := sorted(wanted - tree.keys()):
-        raise ValueError(f"{what} has no `{missing[0]}`")
-    if more := sorted(tree.keys() - wanted):
-        raise ValueError(f"{what} has a key that is not known: {more[0]!a}")
-
-
-def _json(data: bytes) -> Json:
-    try:
-        tree: Json = json.loads(data, object_pairs_hook=_unique)
-    except RecursionError as err:
-        raise ValueError("it is nested too deeply") from err
-    return tree
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
-    return found
-
-
-def _base64(text: str) -> bytes:
-    try:
-        data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as err:
-        raise ValueError("`payload` is not base64") from err
-    if base64.b64encode(data).decode() != text:
-        raise ValueError("`payload` is not base64 in its one spelling")
-    return data
 
 
 def _refuse_schema(schema: Json) -> None:

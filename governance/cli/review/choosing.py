@@ -118,7 +118,7 @@ def _of_agent(policy: Policy) -> str:
 
 def reason(given: str, show: Callable[[], None]) -> str:
     """Why, as given or as typed after the change was shown. Raises `Usage` where nobody can be asked."""
-    from governance.review.statement import reason_fault
+    from governance.review.strict import reason_fault
 
     text = given.strip()
     if not given:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from governance.errors import NewerFormat, Unreadable
-from governance.review import statement
+from governance.review import statement, strict
 from governance.review.model import Subject, SubjectKind
 from governance.review.statement import Record, Withdrawal
 from tests.support.approvals import NOW, SUBJECT, A, B, record, said
@@ -23,7 +23,7 @@ NAMES = some.from_regex(r"[a-zäß0-9_][a-zäß0-9_.-]{0,20}", fullmatch=True)
 TIMES = some.datetimes(datetime(2020, 1, 1), datetime(2090, 1, 1)).map(
     lambda one: one.replace(microsecond=0, tzinfo=UTC)
 )
-REASONS = some.text(min_size=1, max_size=200).filter(lambda text: not statement.reason_fault(text))
+REASONS = some.text(min_size=1, max_size=200).filter(lambda text: not strict.reason_fault(text))
 
 
 @some.composite
