@@ -132,6 +132,18 @@ def arguments(found: Mapping[str, Json], table: OptionTable, words: Vocabulary) 
             raise Usage(f"{words.engine} {table.version}: {err}", where=f"option `{name}`") from None
 
 
+def adapter_arguments(base: Tree) -> list[Json]:
+    """Each adapter of the model as `name=place`. Raises `Usage` for one with neither path nor id."""
+    adapters = look(base, "model.adapters")
+    found: list[Json] = []
+    for index, adapter in enumerate(adapters if isinstance(adapters, list) else ()):
+        place = adapter.get("path") or adapter.get("id") if isinstance(adapter, Mapping) else None
+        if not isinstance(adapter, Mapping) or not place:
+            raise Usage("an adapter needs `path` or `id`", where=f"model.adapters[{index}]")
+        found.append(f"{adapter.get('name')}={place}")
+    return found
+
+
 def takes(option: Option, value: str | int | float) -> bool:
     """Whether `value` is one of the choices; names of an enum, all capitals, are taken in any case."""
     choices = option.choices or ()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from governance.engines import sglang_map
-from governance.engines.argparse_launch import arguments, extras_of, keys_of, options_of
+from governance.engines.argparse_launch import adapter_arguments, arguments, extras_of, keys_of, options_of
 from governance.engines.argparse_line import Line, Spellings, read
 from governance.engines.keys import look, put
 from governance.engines.model import Imported, Launch, Open, OptionTable
@@ -36,7 +36,8 @@ def render(base: Tree, table: OptionTable | Unknown, *, host: str, port: int, we
     found = options_of(base, table, WORDS)
     if look(base, CHUNKED) is False and look(base, CHUNK) is ABSENT:
         found["chunked_prefill_size"] = -1
-    _adapters(base, found)
+    if paths := adapter_arguments(base):
+        found["lora_paths"] = paths
     extras_of(base, table, WORDS, found)
     model = str(look(base, "model.id"))
     if weights is not None:
@@ -46,19 +47,6 @@ def render(base: Tree, table: OptionTable | Unknown, *, host: str, port: int, we
     declared = look(base, "environment.variables")
     environment = {k: str(v) for k, v in declared.items()} if isinstance(declared, Mapping) else {}
     return Launch((*argv, "--host", host, "--port", str(port), *arguments(found, table, WORDS)), environment)
-
-
-def _adapters(base: Tree, found: dict[str, Json]) -> None:
-    adapters = look(base, "model.adapters")
-    if not isinstance(adapters, list) or not adapters:
-        return
-    paths: list[Json] = []
-    for index, adapter in enumerate(adapters):
-        place = adapter.get("path") or adapter.get("id") if isinstance(adapter, Mapping) else None
-        if not isinstance(adapter, Mapping) or not place:
-            raise Usage("an adapter needs `path` or `id`", where=f"model.adapters[{index}]")
-        paths.append(f"{adapter.get('name')}={place}")
-    found["lora_paths"] = paths
 
 
 def parse(

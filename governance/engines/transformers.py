@@ -22,7 +22,7 @@ from governance.engines import option_values, tables
 from governance.engines.argparse_launch import Vocabulary, arguments, extras_of, keys_of, options_of
 from governance.engines.argparse_line import Spellings, read
 from governance.engines.bindings import UNLESS_AUTO, UNLESS_NONE, bound
-from governance.engines.generation_config import read_generation_config
+from governance.engines.generation_config import SAMPLING_KEYS, read_generation_config
 from governance.engines.keys import leaves, look, put
 from governance.engines.model import (
     FROM_CONFIG,
@@ -77,21 +77,11 @@ _OPEN: Final[dict[str, str]] = {
     "precision.dtype": "the number format config.json of the model names",
     _O + "attention": "chosen by model, installed packages and device",
 }
-# Sampling key -> name in GenerationConfig.
+# Sampling key -> name in GenerationConfig, for what the server takes from it.
 _GENERATION: Final[dict[str, str]] = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "typical_p": "typical_p",
-    "epsilon_cutoff": "epsilon_cutoff",
-    "eta_cutoff": "eta_cutoff",
-    "repetition_penalty": "repetition_penalty",
-    "length_penalty": "length_penalty",
-    "no_repeat_ngram_size": "no_repeat_ngram_size",
-    "do_sample": "do_sample",
-    "beam.width": "num_beams",
-    "beam.early_stopping": "early_stopping",
+    key: name
+    for name, key in SAMPLING_KEYS.items()
+    if key not in ("max_tokens", "min_tokens", "n", "guidance_scale", "stop_token_ids", "stop")
 }
 _REQUEST: Final = frozenset(
     {"temperature", "top_p", "seed", "max_tokens", "stop", "logit_bias", "frequency_penalty"}

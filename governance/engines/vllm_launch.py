@@ -16,7 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from governance.engines import vllm_map
-from governance.engines.argparse_launch import Vocabulary, arguments, extras_of, keys_of, options_of
+from governance.engines.argparse_launch import (
+    Vocabulary,
+    adapter_arguments,
+    arguments,
+    extras_of,
+    keys_of,
+    options_of,
+)
 from governance.engines.argparse_line import Line, Spellings, read
 from governance.engines.keys import look, put
 from governance.engines.model import Imported, Launch, Open, OptionTable
@@ -49,7 +56,8 @@ def render(base: Tree, table: OptionTable | Unknown, *, host: str, port: int, we
     told, environment = _through_variables(base, table)
     found = options_of(told, table, WORDS)
     _positions(told, table, found)
-    _adapters(told, found)
+    if modules := adapter_arguments(told):
+        found["lora_modules"] = modules
     extras_of(told, table, WORDS, found)
     model = str(look(base, "model.id"))
     if weights is not None:
@@ -106,19 +114,6 @@ def _positions(base: Tree, table: OptionTable, found: dict[str, Json]) -> None:
             laid["rope_parameters"] = parts
     if laid:
         found["hf_overrides"] = laid
-
-
-def _adapters(base: Tree, found: dict[str, Json]) -> None:
-    adapters = look(base, "model.adapters")
-    if not isinstance(adapters, list) or not adapters:
-        return
-    modules: list[Json] = []
-    for index, adapter in enumerate(adapters):
-        place = adapter.get("path") or adapter.get("id") if isinstance(adapter, Mapping) else None
-        if not isinstance(adapter, Mapping) or not place:
-            raise Usage("an adapter needs `path` or `id`", where=f"model.adapters[{index}]")
-        modules.append(f"{adapter.get('name')}={place}")
-    found["lora_modules"] = modules
 
 
 def parse(
