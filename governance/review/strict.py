@@ -1,4 +1,4 @@
-"""JSON that people sign, read strictly: a value is what it has to be, or a `ValueError` says why not. Pure."""
+"""Strict reading of JSON that people sign: a value is what it must be, or a `ValueError` says why not."""
 
 from __future__ import annotations
 
