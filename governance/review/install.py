@@ -181,7 +181,7 @@ def _at_commit(where: Path) -> list[tuple[str, Standing]]:
         if content is None:
             found.append((name, Standing.MISSING))
         else:
-            ours = b"pre-commit" in content or b"tierlock" in content
+            ours = any(word in content for word in (b"pre-commit", b"prek", b"tierlock"))
             state = Standing.OURS if ours and git_hooks.is_run(where / name) else Standing.OTHERS
             found.append((name, state))
     return found
