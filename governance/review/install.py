@@ -49,11 +49,7 @@ def names_for(git: Git) -> tuple[str, ...]:
 def script(name: str, program: str, folder: str) -> bytes:
     """Our hook `name`, which calls `program` for the governed files in `folder`."""
     text = (files("governance.review") / "scripts" / name).read_text("utf-8")
-    return (
-        text.replace("@TIERLOCK@", shlex.quote(program))
-        .replace("@FOLDER@", shlex.quote(folder or "."))
-        .encode()
-    )
+    return text.replace("@TIERLOCK@", shlex.quote(program)).replace("@FOLDER@", shlex.quote(folder)).encode()
 
 
 def standing(path: Path, wanted: bytes | None = None) -> Standing:

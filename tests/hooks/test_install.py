@@ -197,11 +197,15 @@ def test_a_governed_folder_inside_a_larger_repository_is_judged_at_the_push(
     repo.git("remote", "add", "origin", str(tmp_path / "server"))
     repo.git("push", "-q", "-u", "origin", "main")
     assert repo.tierlock("review", "install", "-C", "services/news").code == 0
+    server = str(tmp_path / "server")
+    assert repo.tierlock("review", "install", "-C", server, "--folder", "services/news").code == 0
     repo.hotter(0.9, f"services/news/{SAMPLING}")
     repo.slip()
-    said = repo.try_git("push", "origin", "main")
-    assert said.code != 0
-    assert "TL501" in said.text
+    for skipping in ((), ("--no-verify",)):
+        said = repo.try_git("push", *skipping, "origin", "main")
+        assert said.code != 0
+        assert "TL501" in said.text
+    assert "remote:" in said.text
 
 
 @pytest.mark.parametrize("name", ["pre-push", "pre-receive"])

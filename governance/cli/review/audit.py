@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 @click.command("audit")
 @click.argument("history", metavar="[RANGE]", default="HEAD")
+@click.option(
+    "--folder", metavar="FOLDER", default="", help="Where a bare repository has its governed files."
+)
 @root
 @reporting
-def command(history: str, root: str | None, output: Output) -> Report:  # noqa: ARG001
+def command(history: str, folder: str, root: str | None, output: Output) -> Report:  # noqa: ARG001
     """Judge what has landed, hooks or no hooks.
 
     Every step of the branch is judged by the policy before it, with the approvals that lie in its own tree:
@@ -36,7 +39,7 @@ def command(history: str, root: str | None, output: Output) -> Report:  # noqa: 
     from governance.review.audit import audit_history
     from governance.review.audit_report import audit_report
 
-    place = judging.where(root or "")
+    place = judging.where(root or "", folder)
     before, after = _ends(place, history)
     found = audit_history(place.git, before, after, judging.bench(), folder=place.folder)
     return audit_report(found, history)

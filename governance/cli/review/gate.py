@@ -16,6 +16,7 @@ from governance.verdict import Report
 if TYPE_CHECKING:
     from governance.review.forge import Request
     from governance.review.gate import Bench
+    from governance.review.landings import Where
 
 
 @click.command("gate")
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     "--ci", "system", type=click.Choice(("github", "gitlab")), help="Judge what the CI run is about."
 )
 @click.option("--bootstrap", is_flag=True, help="Accept a first review policy where there was none.")
+@click.option(
+    "--folder", metavar="FOLDER", default="", help="Where a bare repository has its governed files."
+)
 @with_forge
 @root
 @reporting
@@ -41,6 +45,7 @@ def command(
     remote: str,
     system: str | None,
     bootstrap: bool,
+    folder: str,
     forge: tuple[Request, ...],
     root: str | None,
     output: Output,  # noqa: ARG001
@@ -66,13 +71,14 @@ def command(
     if (ref and not between) or (remote and not push):
         raise click.UsageError("--ref goes with --range, --remote with --push")
     bench = judging.bench(forge)
+    place = judging.where(root or "", folder)
     if system:
-        return _of_ci(root or "", bench, system, bootstrap=bootstrap)
-    return _judged(root or "", bench, revision, between, push, ref=ref, remote=remote, bootstrap=bootstrap)
+        return _of_ci(place, bench, system, bootstrap=bootstrap)
+    return _judged(place, bench, revision, between, push, ref=ref, remote=remote, bootstrap=bootstrap)
 
 
 def _judged(
-    root: str,
+    place: Where,
     bench: Bench,
     revision: str,
     between: str,
@@ -84,7 +90,6 @@ def _judged(
 ) -> Report:
     from governance.review import verbs
 
-    place = judging.where(root)
     if push:
         return verbs.gate_push(place, bench, judging.standard_input(), remote=remote)
     if between:
@@ -95,8 +100,8 @@ def _judged(
     return judging.gate_of_hook(place, bench, os.environ, bootstrap=bootstrap)
 
 
-def _of_ci(root: str, bench: Bench, system: str, *, bootstrap: bool) -> Report:
+def _of_ci(place: Where, bench: Bench, system: str, *, bootstrap: bool) -> Report:
     from governance.adapters.files import read_file
     from governance.review.ci import gate_ci
 
-    return gate_ci(judging.where(root), bench, system, os.environ, read_file, bootstrap=bootstrap)
+    return gate_ci(place, bench, system, os.environ, read_file, bootstrap=bootstrap)

@@ -20,12 +20,16 @@ from governance.verdict import Report
 )
 @click.option("--check", "only_look", is_flag=True, help="Only say whether they would run; exit 1 when not.")
 @click.option("--remove", "take_away", is_flag=True, help="Take them away; what was there before comes back.")
+@click.option(
+    "--folder", metavar="FOLDER", default="", help="Where a bare repository has its governed files."
+)
 @root
 @reporting
 def command(
     names: tuple[str, ...],
     only_look: bool,
     take_away: bool,
+    folder: str,
     root: str | None,
     output: Output,  # noqa: ARG001
 ) -> Report:
@@ -44,7 +48,7 @@ def command(
 
     if only_look and take_away:
         raise click.UsageError("--check and --remove exclude each other: name one")
-    place = judging.where(root or "")
+    place = judging.where(root or "", folder)
     chosen = names or install.names_for(place.git)
     if only_look:
         return install.look(place.git, chosen)

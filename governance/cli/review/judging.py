@@ -55,14 +55,16 @@ def gate_of_hook(
     return verbs.gate_index(place, bench, bootstrap=bootstrap)
 
 
-def where(root: str) -> Where:
-    """The repository at `root` (default: here or above; in a bare one, its own folder)."""
+def where(root: str, folder: str = "") -> Where:
+    """The repository at `root` (default: here or above; in a bare one, its own folder). `folder` is where in
+    it the governed files lie, for a bare one, which has no folder to stand in.
+    """
     from governance.adapters.git import Git, find_root
     from governance.review.landings import Where
 
     place = find(root)
     top = find_root(place)
-    return Where(Git(top), below(top, place), os.environ)
+    return Where(Git(top), folder.strip("/") or below(top, place), os.environ)
 
 
 def bench(forge: Iterable[Request] = ()) -> Bench:
