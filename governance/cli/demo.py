@@ -1,4 +1,4 @@
-"""`tierlock demo`: the main job on a real server, in under a minute."""
+"""`tierlock demo`: a review with real keys and the main job on a real server, in about a minute."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 @root
 @reporting
 def command(root: str | None, output: Output) -> Report:
-    """Start a real llama-server from a governed repository, then let it drift.
+    """Review a silent edit, start a real llama-server from a governed repository, let it drift.
 
-    The repository is checked, its base config started, the running server read back: both have one
-    fingerprint. Then the KV cache is quantised and sampling defaults move at the server. No file changes,
-    every request is answered with 200, and the comparison names what moved. Uses the service of the
-    repository you are in when it runs on the demo's engine and weights, else the one of `tierlock init`.
+    In a repository of its own an edit of `temperature` is stopped at the commit, approved with another
+    person's SSH key, committed and audited. Then a base config is started and the running server read back:
+    repository and server have one fingerprint. The KV cache is quantised and sampling defaults move at the
+    server: no file changes, every request is answered with 200, and the comparison names what moved. Uses
+    the service of the repository you are in when it runs on the demo's engine and weights, else the one of
+    `tierlock init`.
 
     \b
     Examples:
@@ -37,11 +39,13 @@ def command(root: str | None, output: Output) -> Report:
       tierlock demo --format json
     """
     from governance.adapters.demo_engine import find as find_engine
+    from governance.cli.scaffold import files
     from governance.release.demo import Cast, scenes, told
 
     with tempfile.TemporaryDirectory(prefix="tierlock-demo-") as scratch:
         place, service = _place(root, Path(scratch))
-        cast = Cast(place, service, find_engine(), Path(scratch), datetime.now(UTC).date())
+        today = datetime.now(UTC).date()
+        cast = Cast(place, service, find_engine(), Path(scratch), today, files("llama.cpp"))
         reports = []
         for scene in scenes(cast):
             reports.append(scene)

@@ -1,7 +1,8 @@
 """The story that `tierlock demo` tells, on a real server with real weights.
 
-- The repository is checked; its base config is rendered into a launch; what the server then shows is read
-  back and has the fingerprint of the repository.
+- The repository is checked; in another one an edit meets the review (`demo_review.py`).
+- Its base config is rendered into a launch; what the server then shows is read back and has the fingerprint
+  of the repository.
 - Somebody changes one thing at the server: the KV cache, then two start flags. No file moves and every
   answer is a 200; the comparison names layer, field, declared and observed value.
 - Each scene is a report that fails when what it tells did not happen. Without the engine's wheels the scenes
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from governance.adapters.demo_engine import WEIGHTS_FILE, DemoEngine
+from governance.adapters.demo_repository import DemoRepository
 from governance.adapters.http import Client
 from governance.adapters.processes import free_port, running
 from governance.engines import registry
@@ -26,6 +28,7 @@ from governance.engines.facts import Facts
 from governance.engines.keys import look
 from governance.errors import TierlockError, Unreachable
 from governance.fingerprint.layers import Fingerprint, short
+from governance.release import demo_review
 from governance.release.diff import compare
 from governance.release.sides import Place, StateSide, parse_side
 from governance.tiers.check import check
@@ -61,13 +64,17 @@ _ARTICLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who plays: the repository, the service in it, the engine of this machine, and a folder for logs."""
+    """Who plays: the repository, the service in it, the engine of this machine, and a folder for logs.
+
+    `started` are the files that the repository of the review scenes starts with.
+    """
 
     place: Place
     service: str
     engine: DemoEngine | Unknown
     folder: Path
     today: date
+    started: Mapping[str, bytes]
 
 
 def fits(service: Service) -> bool:
@@ -80,6 +87,7 @@ def fits(service: Service) -> bool:
 def scenes(cast: Cast) -> Iterator[Report]:
     """The scenes in order; each is one report."""
     yield _checked(cast)
+    yield from demo_review.scenes(DemoRepository(cast.folder, demo_review.AUTHOR), cast.started)
     if isinstance(cast.engine, Unknown):
         yield Report(
             "demo",
