@@ -189,12 +189,20 @@ def parse_push(given: bytes) -> list[PushedRef]:
 
 
 def policy_of_ref(where: Where, ref: PushedRef, remote: str = "") -> Policy | None:
-    """The policy that holds for a pushed ref: of what it is now, else of the nearest protected branch."""
+    """The policy that holds for a pushed ref: of what it is now; of the nearest protected branch when it is
+    new. Raises `IncompleteHistory` when what it is now is not here: a deletion would pass unjudged.
+    """
     source: FileSource | None = None
-    if ref.old is not None and where.git.find(ref.old) is not None:
+    tracked = f"refs/remotes/{remote}/{ref.ref.removeprefix(HEADS)}"
+    if ref.old is None:
+        near = _nearest(where, ref, remote)
+        source = where.tree(near[1], oid=near[1]) if near is not None else None
+    elif where.git.find(ref.old) is not None:
         source = where.tree(ref.old, oid=ref.old)
-    elif (near := _nearest(where, ref, remote)) is not None:
-        source = where.tree(near[1], oid=near[1])
+    elif remote and (tip := where.git.find(tracked)) is not None:
+        source = where.tree(tip, oid=tip)
+    else:
+        raise _unknown_tip(ref, remote)
     settings = State(source).settings() if source is not None else {}
     return Policy.of(settings) if has_policy(settings) else None
 

@@ -496,6 +496,17 @@ class TestAPush:
         good = repo.git("rev-parse", "main")
         assert push(repo, f"{ZERO} {good} refs/heads/release/1").outcome is Outcome.PASS
 
+    @pytest.mark.parametrize("known", [True, False])
+    def test_a_deletion_of_what_is_not_here_is_not_taken_for_harmless(
+        self, repo: Reviewed, known: bool
+    ) -> None:
+        """The branch moved on the other side: its policy is the one last seen, or there is none to ask."""
+        if known:
+            repo.git("update-ref", "refs/remotes/origin/main", "HEAD")
+        report = push(repo, f"(delete) {ZERO} refs/heads/main {'d' * 40}", remote="origin")
+        assert report.outcome is (Outcome.BLOCK if known else Outcome.UNDECIDED)
+        assert codes(report) == (["TL505"] if known else [])
+
     def test_deleting_a_protected_branch_is_a_violation(self, repo: Reviewed) -> None:
         tip = repo.git("rev-parse", "HEAD")
         report = push(repo, f"{tip} {ZERO} refs/heads/main")
