@@ -31,7 +31,7 @@ MEMORY_GOAL = 64
 CACHED_GOAL = 100.0
 CACHED_FILES = 200
 PEER = ROOT / ".cache" / "bench-venv"
-PEER_PACKAGES = ("model-signing==1.1.1", "pyOpenSSL")
+PEER_PACKAGES = ROOT / "requirements" / "bench.txt"
 OURS = """
 import sys
 sys.path[:0] = [{root!r}]
@@ -81,7 +81,9 @@ def peer() -> str:
             "install",
             "--quiet",
             "--disable-pip-version-check",
-            *PEER_PACKAGES,
+            "--require-hashes",
+            "-r",
+            str(PEER_PACKAGES),
         ]
         if subprocess.run(install, check=False).returncode:
             raise SystemExit("model-signing could not be installed, so there is no peer to compare with")
