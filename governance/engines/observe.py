@@ -41,6 +41,13 @@ PROBES: Final = (
     "/info",
     "/api/version",
 )
+# Every route of `transformers serve` 5.
+_TRANSFORMERS: Final = frozenset(
+    {
+        "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/audio/transcriptions",
+        "/v1/models", "/health", "/load_model", "/reset",
+    }
+)  # fmt: skip
 _PREFIXES: Final = (
     *("LLAMA_ARG_", "GGML_", "VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "TLLM_", "OLLAMA_", "FLASHINFER_"),
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "CUDA_", "CUBLAS_", "NVIDIA_", "NCCL_", "HIP_", "ROCR_"),
@@ -150,14 +157,14 @@ def engine_variable(name: str) -> bool:
 
 def detect(get: Callable[[str], Json | str | Unknown], url: str = "") -> Detected:
     """The engine that answers. Raises `Unreachable` when it is none that tierlock knows."""
-    answers = {path: get(path) for path in PROBES}
+    answers = _Asked(get)
     for rule in _RULES:
         if (found := rule(answers)) is not None:
             return found
-    if _is_transformers(answers, get):
+    if _is_transformers(answers["/openapi.json"]):
         reason = "transformers serve tells its version nowhere"
         return Detected("transformers", Unknown(reason), "GET /openapi.json paths")
-    said = "; ".join(f"{path}: {_short(answer)}" for path, answer in answers.items())
+    said = "; ".join(f"{path}: {_short(answers[path])}" for path in PROBES)
     raise Unreachable(
         "a server answers, and it is no engine tierlock knows",
         where=url,
@@ -209,13 +216,27 @@ def _tensorrt_llm(answers: Mapping[str, Value]) -> Detected | None:
     return None
 
 
-def _is_transformers(answers: Mapping[str, Value], get: Callable[[str], Json | str | Unknown]) -> bool:
-    """`transformers serve` has a model list, none of the other paths, and two routes no other engine has."""
-    if not isinstance(answers["/v1/models"], Mapping):
-        return False
-    schema = get("/openapi.json")
+class _Asked(dict[str, Value]):
+    """The answers to GET, asked when a rule first wants one: some take a server seconds to make."""
+
+    def __init__(self, get: Callable[[str], Json | str | Unknown]) -> None:
+        super().__init__()
+        self._get = get
+
+    def __missing__(self, path: str) -> Value:
+        self[path] = self._get(path)
+        return self[path]
+
+
+def _is_transformers(schema: Value) -> bool:
+    """Two routes that no other engine has, and none that `transformers serve` has not: gateways have more.
+
+    Its list of models is no sign: it answers 500 on a host that has no cache of models.
+    """
     paths = schema.get("paths") if isinstance(schema, Mapping) else None
-    return isinstance(paths, Mapping) and {"/v1/responses", "/v1/audio/transcriptions"} <= paths.keys()
+    if not isinstance(paths, Mapping):
+        return False
+    return paths.keys() >= {"/v1/responses", "/v1/audio/transcriptions"} and paths.keys() <= _TRANSFORMERS
 
 
 _RULES: Final = (_llama_cpp, _tensorrt_llm, _vllm, _sglang, _tgi, _ollama)

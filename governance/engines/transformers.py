@@ -7,7 +7,7 @@
   which becomes the repetition penalty 1 + f. `n`, `presence_penalty` and `logprobs` are ignored, other fields
   refused.
 - `seed` seeds the whole process: requests that run together take each other's random numbers.
-- The server tells neither its version nor its options; only the models it lists can be read back.
+- The server tells neither its version nor its options nor its model: its list is that of the host's cache.
 
 Source: `transformers/cli/serving/` and `generation/configuration_utils.py` of the wheels in
 `defaults/transformers.json`.
@@ -43,6 +43,7 @@ from governance.verdict import EffectiveValue, Finding, Severity
 
 NAME: Final = "transformers"
 PROGRAMS: Final = ("transformers", "transformers-cli")
+GENERATION_FILE: Final = "generation_config.json"
 UNKNOWN_OPTION: Final = "TL290"
 _O: Final = "engine.options."
 
@@ -156,7 +157,9 @@ def as_applied(drawn: Mapping[str, EffectiveValue]) -> Mapping[str, EffectiveVal
 def engine_values(base: Tree) -> Mapping[str, EffectiveValue]:
     """Each engine value, declared or default, by its key path."""
     options = table(str(look(base, "engine.version") or ""))
-    return option_values.engine_values(base, options, WORDS, _OPEN)
+    named = ((key, look(base, key)) for key in ("model.id", "model.revision"))
+    said = {k: EffectiveValue(k, value, value, FROM_CONFIG) for k, value in named if value is not ABSENT}
+    return {**option_values.engine_values(base, options, WORDS, _OPEN), **said}
 
 
 def render(base: Tree, *, host: str, port: int, weights: str | None = None) -> Launch:
@@ -211,28 +214,14 @@ def parse(
     return Imported(base, {}, prompts, _open(base), tuple(findings))
 
 
-def observable(version: str) -> frozenset[str]:  # noqa: ARG001 - it has never shown more
-    """The keys the server shows."""
-    return frozenset({"model.id", "model.revision"})
+def observable(version: str) -> frozenset[str]:  # noqa: ARG001 - it has never shown any
+    """No key: `/v1/models` lists the models in the host's cache, whichever is served."""
+    return frozenset()
 
 
-def read_back(get: Get) -> Mapping[str, Observed]:
-    """The model the server lists; unknown when it lists several."""
-    models = get("/v1/models")
-    where = "GET /v1/models data[0].id"
-    data = models.get("data") if isinstance(models, Mapping) else None
-    if not isinstance(data, list) or len(data) != 1 or not isinstance(data[0], Mapping):
-        reason = models.reason if isinstance(models, Unknown) else "the server lists no model, or several"
-        return {key: Observed(Unknown(reason), where) for key in observable("")}
-    identifier, pinned, revision = str(data[0].get("id", "")).partition("@")
-    told = revision if pinned and revision != "main" else Unknown("the server names no revision")
-    return {"model.id": Observed(identifier, where), "model.revision": Observed(told, where)}
-
-
-def identity(get: Get) -> dict[str, Observed]:
-    """`model`: the name requests use."""
-    seen = read_back(get)["model.id"]
-    return {} if isinstance(seen.value, Unknown) else {"model": seen}
+def read_back(get: Get) -> Mapping[str, Observed]:  # noqa: ARG001
+    """Nothing: only the process of a local server tells how it runs."""
+    return {}
 
 
 def _carried(generation_config: Tree | Unknown | Absent) -> Mapping[str, Json] | Unknown:

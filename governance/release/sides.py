@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 WORK_TREE: Final = ("worktree", "work-tree")
 INDEX: Final = ("index", "staged")
 LIVE: Final = "live"
+# vLLM lists the packages of its host when first asked what it uses: 5 s are too few on a busy one.
+LIVE_SECONDS: Final = 30.0
 _LISTS: Final = ("requirements", "freeze", "pylock", "uv.lock")
 
 
@@ -280,7 +282,7 @@ def _endpoint(label: str, url: str, place: Place) -> EndpointSide:
         from governance.adapters.http import Client
         from governance.engines.observe import observe, process_behind
 
-        with Client(url) as client:
+        with Client(url, timeout=LIVE_SECONDS) as client:
             return observe(engine, version, url, http=client, process=process_behind(url))
 
     return EndpointSide(label, url, look, place.hash_file)

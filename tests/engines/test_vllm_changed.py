@@ -45,7 +45,7 @@ def test_what_a_start_script_changes_is_named_field_by_field(declared: Declared,
     config = "GET /server_info vllm_config"
     assert where["precision.kv_cache.dtype"] == f"{config}.cache_config.cache_dtype"
     assert where["sampling.top_k"] == f"{config}.model_config.override_generation_config"
-    assert where["sampling.top_p"] == "generation_config.json of the model, not set by the server process"
+    assert where["sampling.top_p"] == "engine default (vllm 0.32.0), not set by the server process"
     assert where["environment.variables.VLLM_CPU_ATTN_SPLIT_KV"].startswith("GET /server_info vllm_env.")
     # the service sends its own temperature: the server's new default reaches no request, and is told
     assert "server default of `temperature` is 0.9, not 1.0: pinned per request" in told(report)
