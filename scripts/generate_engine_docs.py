@@ -23,9 +23,8 @@ ways, and the most direct one counts:
 1. **Over HTTP**, as below. Nothing else is needed, and it works from another host.
 2. **By its process**, when it runs on this host and belongs to you: command line and variables, turned
    into values by the same code that imports a launch, with the defaults of the version that answers.
-   For vLLM and
-   transformers also the `generation_config.json` in the model's folder, unless it was written after the
-   start.
+   For vLLM and transformers also the `generation_config.json` in the model's folder, unless it was
+   written after the start.
 3. **By the defaults of its version**, for what neither sets. They are extracted from the engine's own
    package.
 
@@ -55,8 +54,8 @@ not resolved: nothing is read.""",
 slots, the weights' file and type, the chat template and the build. KV cache type, flash attention,
 threads and batch sizes are in none of its answers: the process shows them.""",
     "tgi": """`GET /info`. It names neither the number format nor the quantisation.""",
-    "transformers": """Nothing: `GET /v1/models` lists the cache of its host, whichever model is served, and there is
-no version. The process and the model's folder show how it runs. Held against a real server.""",
+    "transformers": """Nothing: `GET /v1/models` lists the cache of its host, whichever model is
+served, and there is no version. The process and the model's folder show how it runs. Held against a real server.""",
     "ollama": """`GET /api/version`, `/api/ps` for the model that is loaded now, `/v1/models`.""",
     "tensorrt-llm": """`GET /version` and `/v1/models`.""",
 }
