@@ -45,9 +45,26 @@ def landing(place: Where, *, between: str, revision: str, base: str) -> Iterator
     if not base and git.staged(*place.prefixes) and _stopped_here(place, history.head_branch(git)):
         yield landings.of_index(place)
         return
+    _refuse_unstaged(place)
     target = base or verbs.target_of(place)
     same = git.resolve(target) == git.resolve("HEAD")
     yield landings.of_index(place) if same else verbs.of_branch(place, target)
+
+
+def _refuse_unstaged(place: Where) -> None:
+    """Raise `Usage` when governed files are edited and none is staged: after a stopped `commit -a` the edit
+    is what is meant, and the last commit is what would be signed.
+    """
+    git = place.git
+    if git.staged(*place.prefixes):
+        return
+    status, out, _ = git.ask("diff-files", "--name-only", "-z", "--", *place.prefixes)
+    edited = [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]
+    if status == 0 and edited:
+        raise Usage(
+            f"`{edited[0]}` is edited and nothing is staged: it is not clear what you approve",
+            hint=f"git add {edited[0]}   (or name what is meant: --commit HEAD)",
+        )
 
 
 def _stopped_here(place: Where, branch: str) -> bool:

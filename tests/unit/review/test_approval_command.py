@@ -68,6 +68,18 @@ def test_the_change_is_shown_signed_and_then_lands(command: Tierlock, repo: Revi
     assert gate(command, repo) == 0
 
 
+def test_an_edit_that_is_not_staged_is_not_mistaken_for_the_last_commit(
+    command: Tierlock, repo: Reviewed
+) -> None:
+    """After a stopped `git commit -a` nothing is staged; the last commit is not what anybody means."""
+    repo.git("reset", "-q")
+    ran = approve(command, "sampling/factual")
+    assert ran.code == 2
+    assert "nothing is staged" in ran.err
+    assert "git add configs/sampling/factual.yaml" in ran.err
+    assert not written(repo)
+
+
 def test_a_record_says_who_what_why_and_until_when(command: Tierlock, repo: Reviewed) -> None:
     assert approve(command, "--expires", "2026-12-31").code == 0
     said = predicate(repo)
