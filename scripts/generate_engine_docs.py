@@ -55,7 +55,8 @@ slots, the weights' file and type, the chat template and the build. KV cache typ
 threads and batch sizes are in none of its answers: the process shows them.""",
     "tgi": """`GET /info`. It names neither the number format nor the quantisation.""",
     "transformers": """Nothing: `GET /v1/models` lists the cache of its host, whichever model is
-served, and there is no version. The process and the model's folder show how it runs. Held against a real server.""",
+served, and there is no version. The process and the model's folder show how it runs. Held against a real
+server.""",
     "ollama": """`GET /api/version`, `/api/ps` for the model that is loaded now, `/v1/models`.""",
     "tensorrt-llm": """`GET /version` and `/v1/models`.""",
 }

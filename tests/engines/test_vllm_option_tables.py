@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import pytest
@@ -12,9 +12,8 @@ import pytest
 from governance.engines import tables
 from governance.engines.model import OptionTable
 from governance.values import ABSENT, Unknown
+from tests.support.vllm_server import ENVIRONMENTS, ROOT, program
 
-ROOT = Path(__file__).parent.parent.parent
-ENVIRONMENTS = {"0.29.0": ROOT / ".venv-vllm-older", "0.32.0": ROOT / ".venv-vllm"}
 PROBE = """
 import json, sys
 sys.argv = ["vllm", "serve"]
@@ -50,16 +49,23 @@ pytestmark = pytest.mark.engines
 
 @pytest.fixture(params=sorted(ENVIRONMENTS), name="pair")
 def _pair(request: pytest.FixtureRequest) -> tuple[OptionTable, dict[str, Any]]:
-    python = ENVIRONMENTS[request.param] / "bin" / "python"
-    if not python.exists():
-        pytest.fail(f"{python.parent.parent.name} is not there: run `make test-engines`")
-    found = subprocess.run(
-        [str(python), "-c", PROBE], capture_output=True, text=True, check=True, cwd=ROOT.parent
-    )
     table = tables.table("vllm", request.param)
     assert isinstance(table, OptionTable)
+    return table, parser_of(request.param)
+
+
+@cache
+def parser_of(version: str) -> dict[str, Any]:
+    """What the installed parser says of each option; making it takes vLLM ten seconds and more."""
+    found = subprocess.run(
+        [str(program("python", version)), "-c", PROBE],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT.parent,
+    )
     parser = json.loads(found.stdout.splitlines()[-1])
-    return table, {k: v for k, v in parser.items() if k not in ("help", "model_tag")}
+    return {k: v for k, v in parser.items() if k not in ("help", "model_tag")}
 
 
 def test_the_table_has_exactly_the_options_of_the_parser(pair: tuple[OptionTable, dict[str, Any]]) -> None:
