@@ -3,7 +3,8 @@
 - A started server writes to one file, is ended by its own pid (asked, then killed), and cannot outlive us:
   a context manager, an exit hook, and on Linux the kernel's parent-death signal.
 - It leads a process group of its own: the workers an engine starts are killed with it, also when the server
-  ended by itself and left them behind.
+  ended by itself and left them behind. On Linux a watcher does so when we are killed: vLLM's engine process
+  was seen to live on without its server.
 - The death signal is tied to the *thread* that starts the server: start it from one that stays.
 - A running server is found by its listening port in `/proc`. Of its environment only the variables that
   the caller names are kept; the rest, keys among it, is never held. A key on a command line is masked.
@@ -43,17 +44,32 @@ _SECRET_FLAG = re.compile(
 )
 _LISTEN = "0A"  # the state column of /proc/net/tcp
 
-# Sets the parent-death signal, then becomes the server: the pid and the final command line are the server's
-# own. A `preexec_fn` would do the same but may deadlock in a process with threads.
+# Sets the parent-death signal, leaves a watcher that kills the process group once our end of the pipe is
+# closed, then becomes the server: the pid and the final command line are the server's own. A `preexec_fn`
+# would do the same but may deadlock in a process with threads.
 _SHIM = """
-import ctypes, os, sys
+import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
 if os.getppid() != int(sys.argv[1]):
     os._exit(125)
+leash, group = int(sys.argv[2]), os.getpid()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.closerange(0, 3)
+    os.read(leash, 1)
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+    os._exit(0)
+os.wait()
+os.close(leash)
 try:
-    os.execv(sys.argv[2], sys.argv[3:])
+    os.execv(sys.argv[3], sys.argv[4:])
 except OSError as err:
-    print(f"{sys.argv[2]}: {err.strerror}", file=sys.stderr)
+    print(f"{sys.argv[3]}: {err.strerror}", file=sys.stderr)
     os._exit(127)
 """
 
@@ -76,8 +92,9 @@ class Program:
 class Server:
     """A server we started: `pid`, the `log` it writes to, whether it still runs."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, leash: int) -> None:
         self._process = process
+        self._leash = leash
         self._swept = False
         self.pid = process.pid
         self.log = log
@@ -122,6 +139,7 @@ class Server:
             self._swept = True
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
+            os.close(self._leash)
 
     def tail(self) -> str:
         """The last lines of the server's output."""
@@ -138,19 +156,27 @@ def start(argv: Sequence[str], environment: Mapping[str, str], *, log: Path) -> 
     program = shutil.which(argv[0])
     if program is None:
         raise MissingTool(f"the program `{argv[0]}` is not installed", hint="make .venv/.stamps/engine")
+    held, leash = os.pipe()
     command = [program, *argv[1:]]
     if sys.platform == "linux":
-        command = [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), program, *argv]
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    server = Server(process, log)
+        command = [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), str(held), program, *argv]
+    try:
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                command,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=(held,) if sys.platform == "linux" else (),
+            )
+    except OSError:
+        os.close(leash)
+        raise
+    finally:
+        os.close(held)
+    server = Server(process, log, leash)
     atexit.register(server.stop)
     return server
 

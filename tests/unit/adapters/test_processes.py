@@ -181,6 +181,52 @@ def test_a_server_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
 
 
 @linux
+def test_the_workers_of_a_server_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+    """The kernel ends the server with us, not what the server started: a watcher does."""
+    log = tmp_path / "log"
+    script = (
+        "import sys, time; from pathlib import Path; from governance.adapters.processes import start\n"
+        f"server = start([sys.executable, '-c', {WITH_WORKER!r}], {{}}, log=Path({str(log)!r}))\n"
+        "print(server.pid, flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen(python(script), stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": "."})
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    deadline = time.monotonic() + 10
+    while not is_up(log) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    worker = int(log.read_text().split()[1])
+    assert alive(worker)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert gone(pid)
+    assert gone(worker)
+
+
+@linux
+def test_nothing_of_ours_stays_open_or_running_after_a_server(tmp_path: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    log = tmp_path / "log"
+    with running(python(WITH_WORKER), {}, log=log, healthy=lambda: is_up(log)) as server:
+        watchers = [pid for pid in watching(server.pid) if alive(pid)]
+        assert len(watchers) == 1
+    assert gone(watchers[0])
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def watching(server: int) -> list[int]:
+    """The watchers of a server: they keep the command line of the shim, which names the server's parent."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if len(words) > 6 and b"prctl" in words[4] and words[5] == str(os.getpid()).encode():
+                found.append(int(folder.name))
+    return found
+
+
+@linux
 def test_the_process_behind_a_port_is_found_with_its_own_command_line(tmp_path: Path) -> None:
     log, port = tmp_path / "log", free_port()
     variables = {"LLAMA_ARG_TOP_K": "7", "MY_PASSWORD": "hunter2"}
