@@ -229,7 +229,8 @@ def test_an_interrupted_check_leaves_no_half_written_file(tierlock: Tierlock, wa
     time.sleep(wait)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode in {0, 130}
+    # A signal that comes while the interpreter takes itself apart kills it: to a shell that is 130 too.
+    assert process.returncode in {0, 130, -signal.SIGINT}
     assert b"Traceback" not in err
     report = tierlock.folder / "report.json"
     assert not report.exists() or report.read_text().endswith("}\n")
