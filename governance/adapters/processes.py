@@ -33,6 +33,7 @@ from governance.errors import MissingTool, Unreachable
 from governance.values import Unknown
 
 GRACE = 5.0
+_WORKERS_GRACE = 2.0
 _TAIL = 2000
 _FILE_LIMIT = 4 << 20
 _CLOCK = 2.0  # seconds: a process's start is known to a second, and an engine reads its files later than that
@@ -48,7 +49,7 @@ _LISTEN = "0A"  # the state column of /proc/net/tcp
 # closed, then becomes the server: the pid and the final command line are the server's own. A `preexec_fn`
 # would do the same but may deadlock in a process with threads.
 _SHIM = """
-import ctypes, os, signal, sys
+import ctypes, os, signal, sys, time
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
 if os.getppid() != int(sys.argv[1]):
     os._exit(125)
@@ -60,6 +61,8 @@ if os.fork() == 0:
     os.closerange(0, 3)
     os.read(leash, 1)
     try:
+        os.killpg(group, signal.SIGTERM)
+        time.sleep(2)
         os.killpg(group, signal.SIGKILL)
     except OSError:
         pass
@@ -134,12 +137,21 @@ class Server:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Kill what is left of the process group, once: later its number may be somebody else's."""
-        if not self._swept:
-            self._swept = True
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-            os.close(self._leash)
+        """End what is left of the process group, once: later its number may be somebody else's.
+
+        Asked first: Python's own helper process then removes the shared memory of killed workers.
+        """
+        if self._swept:
+            return
+        self._swept = True
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGTERM)
+            deadline = time.monotonic() + _WORKERS_GRACE
+            while time.monotonic() < deadline:
+                os.killpg(self.pid, 0)
+                time.sleep(0.02)
+            os.killpg(self.pid, signal.SIGKILL)
+        os.close(self._leash)
 
     def tail(self) -> str:
         """The last lines of the server's output."""

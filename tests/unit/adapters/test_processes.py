@@ -114,6 +114,22 @@ def test_the_workers_of_a_server_end_with_it(tmp_path: Path, failing: bool) -> N
 
 
 @linux
+def test_workers_are_asked_before_they_are_killed(tmp_path: Path) -> None:
+    """What holds shared memory must have a chance to give it back."""
+    log, note = tmp_path / "log", tmp_path / "note"
+    tidy = (
+        "import signal, sys, time; from pathlib import Path\n"
+        f"signal.signal(signal.SIGTERM, lambda *_: (Path({str(note)!r}).write_text('tidied'), sys.exit()))\n"
+        "print('up', flush=True); time.sleep(60)"
+    )
+    with running(
+        python(WITH_WORKER.replace(repr(STUBBORN), repr(tidy))), {}, log=log, healthy=lambda: is_up(log)
+    ):
+        pass
+    assert note.read_text() == "tidied"
+
+
+@linux
 def test_the_workers_of_a_server_that_crashed_end_too(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with pytest.raises(Unreachable, match="ended with status 9"):  # noqa: SIM117
