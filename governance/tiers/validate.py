@@ -20,8 +20,9 @@ from governance.verdict import Finding
 __all__ = ["FieldSpec", "spec", "validate"]
 
 
-# The reader refuses numbers too small for a double, so -0.0 is always written with its zero.
-_NEGATIVE_ZERO = re.compile(r"-\.?0")
+# The reader refuses numbers too small for a double, so -0.0 is always written with its zero; a minus inside
+# a word, a version or a date begins no number.
+_NEGATIVE_ZERO = re.compile(r"(?<![\w.-])-\.?0")
 
 
 def validate(kind: str, reading: Reading) -> tuple[Tree | None, tuple[Finding, ...]]:
