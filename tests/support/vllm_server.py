@@ -92,9 +92,9 @@ def serving(
     argv: Sequence[str], environment: Mapping[str, str], port: int, folder: Path
 ) -> Iterator[tuple[Client, Server, float]]:
     """Any healthy server of one of the environments, started in the root of this repository."""
-    begin = time.monotonic()
     url = f"http://{HOST}:{port}/v1"
     with one_at_a_time(), contextlib.chdir(ROOT), Client(url, timeout=120.0) as client:
+        begin = time.monotonic()
         with running(
             argv,
             environment,
