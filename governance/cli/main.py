@@ -19,6 +19,8 @@ from governance.errors import TierlockError
 from governance.verdict import ExitCode
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from governance.cli.output import Finished
 
 ISSUES = "https://github.com/tierlock/tierlock/issues"
@@ -31,14 +33,62 @@ def run(args: Sequence[str]) -> int:
 
 def guarded(action: Callable[[], int]) -> int:
     """The exit code of `action`, with whatever it raises told to the user and turned into its code."""
+    with _Interrupts() as interrupts:
+        code = _told(action)
+    return _interrupted() if interrupts.heard and code != ExitCode.INTERRUPTED else code
+
+
+class _Interrupts:
+    """Ctrl-C, remembered: a finaliser or a compiled extension may swallow the exception it raises.
+
+    What Python would print about a swallowed one is left out; the exit code tells it.
+    """
+
+    def __init__(self) -> None:
+        self.heard = False
+
+    def __enter__(self) -> Self:
+        import signal
+
+        self._hook = sys.unraisablehook
+        self._mine = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        try:
+            if self._mine:
+                signal.signal(signal.SIGINT, self._hear)
+                sys.unraisablehook = self._unraisable
+        except ValueError:  # only the main thread may; elsewhere no interrupt arrives
+            self._mine = False
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
+        if self._mine:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.unraisablehook = self._hook
+
+    def _hear(self, number: int, frame: object) -> None:  # noqa: ARG002
+        self.heard = True
+        raise KeyboardInterrupt
+
+    def _unraisable(self, told: Any) -> None:
+        if told.exc_type is not KeyboardInterrupt:
+            self._hook(told)
+
+
+def _interrupted() -> int:
+    _complain("interrupted; nothing half-written is left")
+    return ExitCode.INTERRUPTED
+
+
+def _told(action: Callable[[], int]) -> int:
     try:
         return action()
     except TierlockError as err:
         _complain(str(err), hint=err.hint)
         return err.exit_code
     except KeyboardInterrupt:
-        _complain("interrupted; nothing half-written is left")
-        return ExitCode.INTERRUPTED
+        return _interrupted()
     except RecursionError:
         _complain("the input is nested too deeply")
         return ExitCode.UNDECIDED
