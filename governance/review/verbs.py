@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from governance.adapters import git_history as history
 from governance.adapters.files import FileSource
@@ -20,6 +20,7 @@ from governance.review.landings import HEADS, PushedRef, Where
 from governance.review.model import Authors, Evidence, Judged
 from governance.review.policy import protected
 from governance.review.telling import LOCAL, report
+from governance.tiers.config import GOVERNED, SERVICES_FILE
 from governance.verdict import Check, Finding, Outcome, Report, Severity, sort_findings
 
 RECORDS = ".tierlock/approvals"
@@ -63,7 +64,9 @@ def gate_push(where: Where, bench: Bench, given: bytes, *, remote: str = "") -> 
     for one in refs:
         try:
             findings += _of_history(where, one, remote)
-            verdicts += [judged(where, each, bench) for each in landings.of_push(where, [one], remote=remote)]
+            found = [judged(where, each, bench) for each in landings.of_push(where, [one], remote=remote)]
+            _refuse_elsewhere(where, one, found)
+            verdicts += found
         except TierlockError as err:
             checks.append(Check(one.ref.removeprefix(HEADS), Outcome.UNDECIDED, err.message))
             hints.append(err.hint)
@@ -81,6 +84,32 @@ def gate_push(where: Where, bench: Bench, given: bytes, *, remote: str = "") -> 
         summary=summary,
         next=told.next or undecided or (findings[0].hint if findings else ""),
     )
+
+
+def _refuse_elsewhere(where: Where, pushed: PushedRef, verdicts: Sequence[Verdict]) -> None:
+    """Raise `Unreadable` when nothing is governed where the gate looks and something is in a folder below.
+
+    A server has no folder to stand in: without `--folder` a larger repository would pass unseen.
+    """
+    looked = any(
+        state.entries(part)
+        for verdict in verdicts
+        for state in (verdict.landing.before, verdict.landing.after)
+        if state is not None
+        for part in GOVERNED
+    )
+    if looked or not verdicts or pushed.new is None:
+        return
+    out = where.git.run("ls-tree", "-r", "-z", "--full-tree", "--name-only", pushed.new)
+    names = out.decode("utf-8", "surrogateescape").split("\0")
+    below = sorted(name.rpartition("/")[0] for name in names if name.endswith(f"/{SERVICES_FILE}"))
+    if below:
+        at = f"in `{where.folder}`" if where.folder else "at the top"
+        raise Unreadable(
+            f"nothing is governed {at}, but in `{below[0]}`",
+            where=pushed.ref,
+            hint=f"tierlock review install --hook pre-receive --folder {below[0]}",
+        )
 
 
 def status(where: Where, bench: Bench, *, base: str = "") -> Report:

@@ -208,6 +208,27 @@ def test_a_governed_folder_inside_a_larger_repository_is_judged_at_the_push(
     assert "remote:" in said.text
 
 
+def test_a_server_that_was_not_told_the_folder_takes_nothing_and_says_where_to_look(
+    tmp_path: Path, hook_home: Path
+) -> None:
+    """Nothing governed at the top is no answer while something is governed below."""
+    from tests.support.repos import make_repo
+    from tests.support.reviewed import files
+
+    inner = {f"services/news/{path}": text for path, text in files().items()}
+    repo = Guarded(make_repo(tmp_path / "mono", files=inner).path, environment(hook_home))
+    repo.git("init", "-q", "--bare", str(tmp_path / "server"))
+    repo.git("remote", "add", "origin", str(tmp_path / "server"))
+    repo.git("push", "-q", "-u", "origin", "main")
+    assert repo.tierlock("review", "install", "-C", str(tmp_path / "server")).code == 0
+    repo.hotter(0.9, f"services/news/{SAMPLING}")
+    repo.slip()
+    said = repo.try_git("push", "--no-verify", "origin", "main")
+    assert said.code != 0
+    assert "nothing is governed at the top, but in `services/news`" in said.text
+    assert "--folder services/news" in said.text
+
+
 @pytest.mark.parametrize("name", ["pre-push", "pre-receive"])
 def test_the_scripts_are_plain_sh(name: str) -> None:
     script = Path(__file__).resolve().parents[2] / "governance/review/scripts" / name
