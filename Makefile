@@ -63,7 +63,7 @@ lock:  ## renew the hash-pinned requirement files (needs uv)
 	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file $$part.txt $$(grep -o -- '--no-deps' $$part.in | head -1) || exit; done
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --quiet --output-file requirements/runtime.txt
-	uv pip compile pyproject.toml requirements/dev.in --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml requirements/dev.in --extra checkup --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --output-file requirements/dev.txt
 
 clean:

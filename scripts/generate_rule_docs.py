@@ -60,7 +60,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def page() -> str:
     """The whole page."""
+    from governance.evals.codes import CODES as EVAL_CODES
     from governance.fingerprint.notices import NOTICES
+    from governance.monitor.codes import CODES as MONITOR_CODES
+    from governance.release.codes import CODES as RELEASE_CODES
     from governance.review.codes import CODES as REVIEW_CODES
     from governance.tiers import exemptions, reader_codes, schema_codes
     from governance.tiers.rules.catalogue import IMPORT_CODES, RULES
@@ -78,6 +81,9 @@ def page() -> str:
         table("Captures", NOTICES),
         table("Import", IMPORT_CODES),
         table("Review", REVIEW_CODES),
+        table("Releases", RELEASE_CODES),
+        table("Evals", EVAL_CODES),
+        table("Monitor", MONITOR_CODES),
     ]
     return "".join(parts)
 

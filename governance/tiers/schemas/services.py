@@ -65,6 +65,9 @@ class Evals(Closed):
     full: Annotated[Name, Spec("suite a release is judged by", NONE)] = absent()
     suites: Annotated[list[Name], Spec("further suites, a set", NONE, unordered=True)] = absent()
     min_score: Annotated[Probability, Spec("score below which a release is refused", NONE)] = absent()
+    min_coverage: Annotated[
+        Probability, Spec("share of requests that must be answered for a run to count; 0.95 by default", NONE)
+    ] = absent()
     max_drop: Annotated[Probability, Spec("loss against golden above which a release is refused", NONE)] = (
         absent()
     )
@@ -74,7 +77,7 @@ class Deploy(Closed):
     """How the service is started and restarted."""
 
     driver: Annotated[
-        Literal["process", "compose", "kubernetes", "systemd", "command", "none"],
+        Literal["process", "container", "compose", "kubernetes", "systemd", "command", "none"],
         Spec("what starts the server", NONE),
     ]
     host: Annotated[Line, Spec("address the server listens on", NONE)] = absent()
@@ -87,7 +90,16 @@ class Deploy(Closed):
     service: Annotated[Line, Spec("name in the compose file", NONE)] = absent()
     namespace: Annotated[Line, Spec("Kubernetes namespace", NONE)] = absent()
     workload: Annotated[Line, Spec("Kubernetes workload", NONE)] = absent()
-    container: Annotated[Line, Spec("container of the workload", NONE)] = absent()
+    container: Annotated[Line, Spec("name of the container, or of the container in the workload", NONE)] = (
+        absent()
+    )
+    runtime: Annotated[
+        Line, Spec("program that runs containers, with its global options", NONE, example="podman")
+    ] = absent()
+    arguments: Annotated[
+        list[Line],
+        Spec("arguments of the runtime for this service", NONE, example=["--network=host"]),
+    ] = absent()
     context: Annotated[Line, Spec("Kubernetes context", NONE)] = absent()
     unit: Annotated[Line, Spec("systemd unit", NONE)] = absent()
     command: Annotated[list[Line], Spec("program that deploys, with arguments", NONE)] = absent()
@@ -97,6 +109,39 @@ class Deploy(Closed):
     ready_timeout_s: Annotated[AboveZero, Spec("how long a start may take", NONE, unit="s")] = absent()
     environment: Annotated[
         dict[EnvironmentName, Text], Spec("variables of the deployment alone; secrets as env:NAME", NONE)
+    ] = absent()
+
+
+class PackageAudit(Closed):
+    """What is done about packages with known vulnerabilities before a golden is restored."""
+
+    vulnerable: Annotated[
+        Literal["block", "warn"],
+        Spec("what a package with a known vulnerability does; block by default", NONE),
+    ] = absent()
+    unaudited: Annotated[
+        Literal["block", "warn"], Spec("what a package that nobody could look up does; warn by default", NONE)
+    ] = absent()
+    service: Annotated[Literal["pypi", "osv"], Spec("vulnerability service that is asked", NONE)] = absent()
+    url: Annotated[Url, Spec("address of another vulnerability service of that kind", NONE)] = absent()
+    ignore: Annotated[
+        dict[Line, Line], Spec("vulnerabilities that are accepted, each with the reason", NONE)
+    ] = absent()
+
+
+class ReleasePolicy(Closed):
+    """What a release and a return to golden must show."""
+
+    packages: Annotated[PackageAudit, Spec("audit of the packages", NONE)] = absent()
+    advisories: Annotated[
+        Line, Spec("JSON file of advisories on engines and models, in the repository", NONE)
+    ] = absent()
+    golden_max_age_days: Annotated[
+        Positive, Spec("age of the last smoke eval of golden above which a rollback asks", NONE, unit="days")
+    ] = absent()
+    require: Annotated[
+        list[Literal["weights", "packages", "platform", "image"]],
+        Spec("layers a release may not leave unknown, a set", NONE, unordered=True),
     ] = absent()
 
 
@@ -175,3 +220,4 @@ class Services(Closed):
         dict[Word, Profile], Spec("tasks with the ranges they allow, beside factual, code and creative", NONE)
     ] = absent()
     rules: Annotated[Rules, Spec("settings of rules, and exemptions", NONE)] = absent()
+    release: Annotated[ReleasePolicy, Spec("what releases and rollbacks must show", NONE)] = absent()
