@@ -108,7 +108,8 @@ class Result:
     `request` and `response` are what went over the wire, without secrets. `token_ids` and `logprobs` are
     empty when the server offers none. Seconds: `first_token_s` until the first token (streamed answers),
     `per_token_s` the mean between tokens after the first, `seconds` for the whole of the last attempt.
-    `retried` results are a stratum of their own: a retry mostly meets a warm cache.
+    `retried` results are a stratum of their own: a retry mostly meets a warm cache. `position` is that of the
+    item in its suite, from 0; `at` is when the last attempt was sent.
     """
 
     item: str
@@ -132,6 +133,8 @@ class Result:
     system_fingerprint: str = ""
     request: Mapping[str, Json] = field(default_factory=dict)
     response: Json = None
+    position: int = 0
+    at: str = ""
 
     @property
     def answered(self) -> bool:
@@ -147,7 +150,8 @@ class Run:
     """The results of one suite against one endpoint, in the order of the items.
 
     `fingerprint` is the fold of the three configs (64 hex), empty when no service was named. `layers` are the
-    digests of every layer known when the run was made. `complete` is false when the run was broken off.
+    digests of every layer known when the run was made. `total` is how many results the whole suite asks for;
+    `complete` is false when some are missing: the run was broken off, or was told to ask only a part.
     """
 
     suite: str
@@ -161,6 +165,7 @@ class Run:
     ended_at: str = ""
     tool: str = ""
     complete: bool = True
+    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)
