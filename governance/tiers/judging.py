@@ -8,15 +8,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 
 from governance.records import dataclass, field
 from governance.tiers.config import Config, Repository, Service
 from governance.tiers.exemptions import raised
 from governance.tiers.placing import located, odd_text, placed
 from governance.tiers.reader import Reading
-from governance.tiers.rules.catalogue import BY_TIER, RULES
-from governance.tiers.rules.model import EMPTY, Context, EngineFacts, Hit, Rule, section, text_at
+from governance.tiers.rules.catalogue import BY_TIER, RULES, TIERS
+from governance.tiers.rules.model import EMPTY, Context, EngineFacts, Hit, Rule, Tier, section, text_at
 from governance.values import Json, KeyPath, Tree
 from governance.verdict import Finding, Severity
 
@@ -72,33 +73,34 @@ class Judging:
             engine=text_at(config.tree, "engine", "name") if tier == "base" else "",
             options=section(config.tree, "engine", "options") if tier == "base" else EMPTY,
         )
-        for rule, hit in self._hits(BY_TIER[tier], context):  # type: ignore[index]
+        for rule, hit in self._hits(tier, context):  # type: ignore[arg-type]
             self.findings.append(self._finding(rule, hit, config.reading, config))
         if tier != "base":
             self.findings += odd_text(config)
 
-    def _hits(self, rules: Iterable[Rule], context: Context) -> Iterator[tuple[Rule, Hit]]:
-        present = _present(context.tree)
-        for rule in rules:
-            if rule.needs not in present:
+    def _hits(self, tier: Tier, context: Context) -> Iterator[tuple[Rule, Hit]]:
+        tree = context.tree
+        for key, inner, rules in _by_need(tier):
+            if key and (key not in tree or (inner and not _has(tree[key], inner))):
                 continue
-            if rule.engine and context.facts is None:
-                self.unjudged.add(rule.code)
-                continue
-            for hit in rule.check(context):
-                yield rule, hit
+            for rule in rules:
+                if rule.engine and context.facts is None:
+                    self.unjudged.add(rule.code)
+                    continue
+                for hit in rule.check(context):
+                    yield rule, hit
 
     def _services(self) -> None:
         reading = self.repository.services_file
         if reading is None:
             return
         whole = Context(tier="settings", tree=self.repository.settings, text=reading.text)
-        for rule, hit in self._hits(BY_TIER["settings"], whole):
+        for rule, hit in self._hits("settings", whole):
             self.findings.append(self._finding(rule, hit, reading, None))
         bound: dict[tuple[Json, ...], list[Service]] = {}
         for service in self.repository.services.values():
             entry = Context(tier="binding", tree=service.tree, services=(service.name,))
-            for rule, hit in self._hits(BY_TIER["binding"], entry):
+            for rule, hit in self._hits("binding", entry):
                 self.findings.append(self._finding(rule, hit, reading, None, ("services", service.name)))
             key = tuple(service.tree.get(tier) for tier in ("base", "sampling", "prompts"))
             bound.setdefault(key, []).append(service)
@@ -125,7 +127,7 @@ class Judging:
             engine=text_at(first.base.tree, "engine", "name") if first.base else "",
             options=section(first.base.tree, "engine", "options") if first.base else EMPTY,
         )
-        for rule, hit in self._hits(BY_TIER["service"], context):
+        for rule, hit in self._hits("service", context):
             config = configs.get(hit.tier)
             where, prefix = (config.reading, ()) if config else (reading, ("services", first.name))
             self.findings.append(self._finding(rule, hit, where, config, prefix))
@@ -148,13 +150,17 @@ class Judging:
         )
 
 
-def _present(tree: Tree) -> set[str]:
-    """The keys of `tree` one and two steps deep, and "" for rules that need none."""
-    present = {"", *tree}
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            present.update([f"{key}.{inner}" for inner in value])
-    return present
+@lru_cache(maxsize=len(TIERS))
+def _by_need(tier: Tier) -> tuple[tuple[str, str, tuple[Rule, ...]], ...]:
+    """The rules of a tier by the key they need, as its one or two steps; no step for those that need none."""
+    groups: dict[str, list[Rule]] = {}
+    for rule in BY_TIER[tier]:
+        groups.setdefault(rule.needs, []).append(rule)
+    return tuple((*need.partition(".")[::2], tuple(rules)) for need, rules in groups.items())
+
+
+def _has(value: Json, key: str) -> bool:
+    return isinstance(value, dict) and key in value
 
 
 def _by_name(config: Config) -> dict[str, bytes]:
