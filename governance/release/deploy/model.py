@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from governance.engines.model import Launch
-from governance.records import dataclass
+from governance.records import dataclass, field
 from governance.values import ABSENT, Absent, Tree, Unknown
 
 
@@ -23,8 +23,12 @@ class Target:
     """What shall run: one service as one release declares it.
 
     `fingerprint` is the fold of the three configs (64 hex); drivers put it on what they start, where the
-    runtime has labels. `image` is `name@sha256:…`, empty when the base config names none. `settings` is the
-    `deploy` block of the service, `state` a folder of this host that a driver may keep its own notes in.
+    runtime has labels. `image` is `name@sha256:…`, as written when it has no digest (drivers refuse it),
+    empty when the base config names none; `base` is that config. In `launch.environment` a secret is still
+    its reference (`env:NAME`): it is looked up when the server is started and kept nowhere. `host` and
+    `port` are where this host reaches the server, `address` where others do when that is elsewhere.
+    `settings` is the `deploy` block of the service, `state` a folder of this host that a driver may keep its
+    own notes in.
     """
 
     service: str
@@ -37,12 +41,16 @@ class Target:
     settings: Tree
     root: Path
     state: Path
+    base: Tree = field(default_factory=dict)
+    address: str = ""
 
     @property
     def url(self) -> str:
         """The address of the server itself, without the path of an interface."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        if self.address:
+            return self.address
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  a name, not a bind
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,8 @@ class Replica:
     """One server of a service, as the runtime shows it.
 
     `image_digest` is `sha256:…` of what really runs, `ABSENT` where there is no image. `started_at` counts
-    seconds since the epoch. `fingerprint` is the label the driver put on it, empty when there is none.
+    seconds since the epoch. `fingerprint` is the label the driver put on it, empty when there is none: then
+    nobody says that the driver started it. `restarts` counts how often the runtime has started it again.
     """
 
     name: str
@@ -59,6 +68,7 @@ class Replica:
     image_digest: str | Unknown | Absent = ABSENT
     argv: tuple[str, ...] | Unknown = ()
     fingerprint: str = ""
+    restarts: int = 0
 
 
 class Driver(Protocol):
@@ -84,3 +94,6 @@ class Driver(Protocol):
 
     def stop(self, target: Target) -> None:
         """End what `deploy` started. Nothing to end is no error."""
+
+    def log(self, target: Target) -> str:
+        """The end of what the server wrote; empty when there is nothing to be had."""
