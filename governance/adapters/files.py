@@ -200,11 +200,26 @@ def write_atomic(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
         _sync_folder(path.parent)
     except OSError as err:
-        raise Unreadable(
-            f"`{path.name}` cannot be written: {(err.strerror or str(err)).lower()}",
-            where=os.fspath(path),
-            hint="check the permissions and the free space of the folder",
-        ) from err
+        raise _unwritable(path, err) from err
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Put `data` at `path`, all of it or nothing. Raises `Unreadable` when something is there already: of two
+    writers one wins, and nothing is written over.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _write_synced(temporary, data, None)
+            os.link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+    except FileExistsError as err:
+        raise Unreadable(f"`{path.name}` is there already", where=os.fspath(path)) from err
+    except OSError as err:
+        raise _unwritable(path, err) from err
 
 
 def write_all(root: Path, files: Mapping[str, bytes]) -> None:
@@ -296,6 +311,14 @@ def _unreadable(path: str, err: OSError | ValueError) -> Unreadable:
         return not_regular(path, Kind.SYMLINK)
     why = (err.strerror or str(err)) if isinstance(err, OSError) else str(err)
     return Unreadable(f"`{path}` cannot be read: {why.lower()}", where=path)
+
+
+def _unwritable(path: Path, err: OSError) -> Unreadable:
+    return Unreadable(
+        f"`{path.name}` cannot be written: {(err.strerror or str(err)).lower()}",
+        where=os.fspath(path),
+        hint="check the permissions and the free space of the folder",
+    )
 
 
 def _mode_of(path: Path) -> int | None:

@@ -178,6 +178,11 @@ def text_of(tree: Json) -> bytes:
     return (json.dumps(tree, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
+def tree_of(data: bytes) -> Tree:
+    """What `text_of` wrote, read again."""
+    return strict.object_of(strict.json_of(data), "the record")
+
+
 def dump(record: Record) -> bytes:
     """The record as the bytes of its file."""
     tree = _tree(record)

@@ -122,7 +122,7 @@ class Place:
         git = self.git()
         if git is None:
             raise Unreadable(f"`{name}` needs a git repository", where=self.root, hint="git init")
-        folder = self._folder(git)
+        folder = self.folder(git)
         if name in INDEX:
             return State(IndexTree(git, folder=folder))
         return State(RevisionTree(git, name, folder=folder, oid=oid))
@@ -145,7 +145,8 @@ class Place:
             if cache is not None:
                 cache.close()
 
-    def _folder(self, git: Git) -> str:
+    def folder(self, git: Git) -> str:
+        """The governed root below the top level of the repository; empty when they are one."""
         inner = os.path.relpath(self.root, os.path.realpath(git.root)).replace(os.sep, "/")
         return "" if inner == "." else inner
 
@@ -240,7 +241,7 @@ def _service_at(text: str, place: Place) -> Side | TierlockError:
     except TierlockError as err:
         return err
     if name not in state.bindings():
-        return _no_service(name, state)
+        return no_service(name, state)
     return StateSide(revision if revision not in WORK_TREE else "work tree", state, name, revision)
 
 
@@ -248,14 +249,15 @@ def _live(name: str, place: Place) -> Side | TierlockError:
     state = place.state(WORK_TREE[0])
     tree = state.bindings().get(name)
     if tree is None:
-        return _no_service(name, state)
+        return no_service(name, state)
     endpoint = tree.get("endpoint")
     if not isinstance(endpoint, Mapping) or not isinstance(url := endpoint.get("url"), str):
         return Usage(f"service `{name}` names no endpoint", hint="add `endpoint: {url: …}` to tierlock.yaml")
     return _endpoint(url, url, place)
 
 
-def _no_service(name: str, state: State) -> Usage:
+def no_service(name: str, state: State) -> Usage:
+    """The refusal of a service that `state` does not have."""
     from difflib import get_close_matches
 
     names = list(state.bindings())

@@ -2,7 +2,7 @@
 
 - Source layers (base, sampling, prompts) must come out of the commit as recorded: anything else blocks.
 - The effective layer comes from this tool's tables of engines as well: where they moved since, it is
-  undecided, never "changed". A layer that was unknown when the release was made is told, and counts as nothing.
+  undecided, never "changed". A layer that was unknown when the release was made is told, and proves nothing.
 - Evidence, snapshots and approvals are held against their recorded digests where they lie.
 - A commit that is not here leaves the layers undecided. One that no branch or tag holds is undecided: git may
   drop it any day.
