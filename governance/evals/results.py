@@ -5,7 +5,8 @@
 - Rows are appended as they come, so their order is that of the answers; `load_run` puts them in the order of
   the suite.
 - A result that was asked again (a resumed run) is another row for the same item: the later row counts, and
-  its attempts begin with those of the earlier one. Any other repetition is refused.
+  its attempts begin with those of the earlier one. So is one that is scored later, when the last of its
+  repeats was answered. Any other repetition is refused.
 - A last line that was cut by a kill is passed over; the run is then not complete.
 - Rows of another suite, fingerprint, service or address are refused: they are another run.
 - A row is exact: what is read and written again has the same bytes, else it was altered.
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from governance.errors import NewerFormat, Unreadable
-from governance.evals.model import Attempt, Result, Run, Score, State
+from governance.evals.model import NOT_SCORED, Attempt, Result, Run, Score, State
 from governance.records import replace
 from governance.values import Json
 
@@ -190,6 +191,9 @@ def _take(result: Result, latest: dict[tuple[str, int], Result], where: str) -> 
 
 
 def _goes_on(result: Result, before: Result) -> bool:
+    """Whether the later row is the earlier one asked again, or scored when its last repeat was answered."""
+    if before.score == NOT_SCORED and replace(before, score=result.score) == result != before:
+        return True
     count = len(before.attempts)
     return not before.answered and len(result.attempts) > count and result.attempts[:count] == before.attempts
 

@@ -111,15 +111,24 @@ def read_template(source: str, *, chat: bool = False) -> Template:
 
 
 def render(
-    source: str, variables: Mapping[str, Json], *, chat: bool = False, today: date | None = None
+    source: str,
+    variables: Mapping[str, Json],
+    *,
+    chat: bool = False,
+    today: date | None = None,
+    trim_blocks: bool = False,
+    lstrip_blocks: bool = False,
 ) -> str:
     """`source` rendered in the sandbox with `variables`; `Unreadable` when it cannot be.
 
-    `today` is what `strftime_now` tells; without it a template that asks for the date fails.
+    `today` is what `strftime_now` tells; without it a template that asks for the date fails. The two options
+    of blocks are Jinja's; a chat template always has both.
     """
     from jinja2 import TemplateError
 
     environment = _environment(chat=chat)
+    if not chat and (trim_blocks or lstrip_blocks):
+        environment = environment.overlay(trim_blocks=trim_blocks, lstrip_blocks=lstrip_blocks)
     environment.globals["strftime_now"] = _clock(today)
     environment.globals["raise_exception"] = _refuse
     try:
