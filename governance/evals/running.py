@@ -46,9 +46,10 @@ ScoreItem = Callable[[Item, Sequence[str]], Score]
 class RunOptions:
     """How a run is made.
 
-    `stream` None is as the sampling config says, streamed when it does not. `limit` asks the first items only.
-    `evidence` asks for log-probabilities and token ids where the config leaves them open. `give_up_after` is
-    how many requests may fail before any was answered. `now` tells the time, `tool` names this program.
+    `stream` None is as the sampling config says, streamed when it does not. `limit` asks the first items and
+    no more. `evidence` asks for log-probabilities and token ids where the config leaves them open.
+    `give_up_after` is how many requests may fail before any was answered. `now` tells the time, `tool` names
+    this program.
     """
 
     stream: bool | None = None
