@@ -266,11 +266,8 @@ def _moved(evidence: Mapping[str, str], layers: Mapping[str, str | Unknown]) -> 
 
 def of_hold(held: FileSource, service: Service, fingerprint: str) -> Said:
     """Whether a rollback holds this fingerprint back."""
-    from governance.release.holds import held as hold_of
+    from governance.release.holds import check_hold
 
-    hold = hold_of(held, service.name, fingerprint)
-    if hold is None:
-        return Said((Check("hold", Outcome.PASS, ""),))
-    message = f"{fingerprint[:12]} is held back since {hold.created_at}: {hold.reason}"
+    check = check_hold(held, service.name, fingerprint)
     command = f'tierlock release unhold {service.name} {fingerprint[:12]} --reason "…"'
-    return Said((Check("hold", Outcome.BLOCK, message),), next=command)
+    return Said((check,), next=command if check.outcome is Outcome.BLOCK else "")

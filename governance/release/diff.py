@@ -1,4 +1,5 @@
-"""The difference between any two sides: files, states of the repository, services, captures, endpoints.
+"""The difference between any two sides: files, states of the repository, services, releases, captures,
+endpoints.
 
 - Each pair of kinds has one comparison; a pair without one is refused with what can be compared.
 - A whole repository beside a service means that service on both sides.
@@ -13,12 +14,13 @@ from typing import Final
 from governance.errors import Usage
 from governance.fingerprint.changes import Showing
 from governance.release.found import Found
-from governance.release.sides import CaptureSide, EndpointSide, FileSide, Side, StateSide
+from governance.release.sides import CaptureSide, EndpointSide, FileSide, ReleaseSide, Side, StateSide
 from governance.verdict import Report
 
 _KINDS: Final = {
     FileSide: "a file",
     StateSide: "a state or service",
+    ReleaseSide: "a release",
     CaptureSide: "a capture",
     EndpointSide: "a server",
 }
@@ -62,12 +64,18 @@ def _found(left: Side, right: Side, showing: Showing) -> Found:
             return _live(left, right, showing, reverse=False)
         case EndpointSide(), StateSide():
             return _live(right, left, showing, reverse=True)
+        case (ReleaseSide(), _) | (_, ReleaseSide()):
+            return _release(left, right, showing)
         case FileSide(), StateSide() if not right.service:
             return _found(left, _file_of(right, left), showing)
         case StateSide(), FileSide() if not left.service:
             return _found(_file_of(left, right), right, showing)
+    raise _incomparable(left, right)
+
+
+def _incomparable(left: Side, right: Side) -> Usage:
     kinds = [f"{_KINDS[type(side)]} (`{side.label}`)" for side in (left, right)]
-    raise Usage(
+    return Usage(
         f"{kinds[0]} and {kinds[1]} cannot be compared",
         hint="compare two of a kind, or a service with a server",
     )
@@ -80,6 +88,19 @@ def _states(left: StateSide, right: StateSide, showing: Showing) -> Found:
     if not service:
         return compare_states(left, right, showing)
     return compare_service(_named(left, service), _named(right, service), showing)
+
+
+def _release(left: Side, right: Side, showing: Showing) -> Found:
+    """A release beside anything: its configs as at its commit, its observed layers as recorded."""
+    from governance.release import releases
+
+    if isinstance(left, CaptureSide) or isinstance(right, CaptureSide):
+        return _found(releases.host_of(left), releases.host_of(right), showing)
+    if isinstance(left, FileSide) or isinstance(right, FileSide):
+        raise _incomparable(left, right)
+    found = _found(*releases.states_of(left, right), showing)
+    releases.tell(found, left, right, showing)
+    return found
 
 
 def _named(side: StateSide, service: str) -> StateSide:

@@ -329,7 +329,7 @@ def _record(tree: Tree) -> Record:
     record = Record(
         service=strict.name_of(tree["service"], "service"),
         id=strict.text_of(tree["id"], "id"),
-        created_at=strict.text_of(tree["created_at"], "created_at"),
+        created_at=_time(tree["created_at"]),
         commit=strict.text_of(tree["commit"], "commit"),
         fingerprint=_hex(tree["fingerprint"], "fingerprint"),
         layers=_layers(tree["layers"]),
@@ -432,6 +432,11 @@ def _hex(value: Json, key: str) -> str:
     if found is None:
         raise ValueError(f"`{key}` is not 64 hex digits")
     return found
+
+
+def _time(value: Json) -> str:
+    strict.time_of(value, "created_at")
+    return str(value)
 
 
 def _optional(value: Json, key: str) -> str:

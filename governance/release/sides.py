@@ -1,7 +1,7 @@
 """What can be compared, and what a word on the command line means.
 
-- A side is a file, a state of the repository (work tree, index, a revision) or one service of it, a capture,
-  or a running endpoint.
+- A side is a file, a state of the repository (work tree, index, a revision) or one service of it, a
+  release, a capture, or a running endpoint.
 - A word with several readings is refused with all of them and how to write each; nothing is guessed.
 - Reading a side touches the disk and git; an endpoint is asked only when it is compared.
 """
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from governance.engines.observe import Observation
     from governance.fingerprint.record import Capture
+    from governance.release.record import Record
 
 WORK_TREE: Final = ("worktree", "work-tree")
 INDEX: Final = ("index", "staged")
@@ -57,6 +58,15 @@ class StateSide:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseSide:
+    """A release: its record, and the state of the repository at the commit it was cut from."""
+
+    label: str
+    record: Record
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureSide:
     """The observed layers of one host or image."""
 
@@ -77,7 +87,7 @@ class EndpointSide:
     hash_file: Callable[[str, str], str | Unknown]
 
 
-Side: TypeAlias = FileSide | StateSide | CaptureSide | EndpointSide
+Side: TypeAlias = FileSide | StateSide | ReleaseSide | CaptureSide | EndpointSide
 
 
 class Place:
@@ -154,8 +164,8 @@ class Place:
 def parse_side(text: str, place: Place) -> Side:
     """The side that `text` means. Raises `Usage` when it means nothing or several things.
 
-    Written: a path; `worktree`, `index` or a revision; a service, `service@revision`, `service@live` (its own
-    endpoint); `revision:path`; an http(s) address.
+    Written: a path; `worktree`, `index` or a revision; a service, `service@v41` (a release),
+    `service@revision`, `service@live` (its own endpoint); `revision:path`; an http(s) address.
     """
     if text.startswith(("http://", "https://")):
         return _endpoint(text, text, place)
@@ -189,15 +199,17 @@ def _file(text: str, place: Place) -> Side | None:
         return None
     folder = os.path.dirname(path)
     return _side_of(
-        text, text, read_file(path, shown=text), lambda name: read_file(os.path.join(folder, name))
+        text, text, read_file(path, shown=text), lambda name: read_file(os.path.join(folder, name)), place
     )
 
 
-def _side_of(label: str, path: str, data: bytes, beside: Callable[[str], bytes]) -> Side:
-    """A capture record, a list of packages, or any other file."""
+def _side_of(label: str, path: str, data: bytes, beside: Callable[[str], bytes], place: Place) -> Side:
+    """A release or capture record, a list of packages, or any other file."""
     from governance.fingerprint.record import is_capture, load
 
     name = path.replace("\\", "/").rpartition("/")[2]
+    if name.endswith(".json") and (found := _record(label, path, data, place)) is not None:
+        return found
     if name.endswith(".json") and is_capture(data):
         return CaptureSide(label, load(data, path))
     if name.startswith(_LISTS) and name.endswith((".txt", ".lock", ".toml")):
@@ -237,12 +249,53 @@ def _service_at(text: str, place: Place) -> Side | TierlockError:
     if revision == LIVE:
         return _live(name, place)
     try:
+        if (release := _release(name, revision, place)) is not None:
+            return release
         state = place.state(revision)
     except TierlockError as err:
         return err
     if name not in state.bindings():
         return no_service(name, state)
     return StateSide(revision if revision not in WORK_TREE else "work tree", state, name, revision)
+
+
+def _record(label: str, path: str, data: bytes, place: Place) -> Side | None:
+    """The release whose record this is; None for another file. Raises as `record.load`."""
+    if b'"tierlock.release/' not in data[-4096:]:
+        return None
+    from governance.release.record import load
+
+    record = load(data, path)
+    return ReleaseSide(label, record, place.state(record.commit))
+
+
+def _release(name: str, release: str, place: Place) -> Side | None:
+    """The release of that id; None when there is none. Raises `Usage` when a tag of that name differs."""
+    from governance.release import record as records
+
+    held = WorkTree(place.root)
+    if records.number_of(release) is None or release not in records.ids(held, name):
+        return None
+    record = records.load_at(held, name, release)
+    git = place.git()
+    oid = git.find(release) if git is not None else None
+    if oid is not None and oid != record.commit and _fold_at(name, release, oid, place) != record.fingerprint:
+        raise Usage(
+            f"`{name}@{release}` is ambiguous: the release, and a tag or branch with another fingerprint",
+            hint=f"write ./{record.path} for the release, {name}@{release}^0 for the other",
+        )
+    return ReleaseSide(release, record, place.state(record.commit))
+
+
+def _fold_at(name: str, revision: str, oid: str, place: Place) -> str | Unknown:
+    """The config fold of a service at a revision."""
+    from governance.fingerprint.services import fingerprint_of
+    from governance.tiers.naming import TIERS
+
+    service = place.state(revision, oid).service(name)
+    if service is None:
+        return Unknown(f"there is no service `{name}`")
+    return fingerprint_of(service).only(TIERS).fold()
 
 
 def _live(name: str, place: Place) -> Side | TierlockError:
@@ -273,7 +326,11 @@ def _file_at(text: str, place: Place) -> Side | TierlockError:
     try:
         source = place.state(revision or INDEX[0]).source
         return _side_of(
-            text, path, source.read(path), lambda name: source.read(f"{folder}/{name}" if folder else name)
+            text,
+            path,
+            source.read(path),
+            lambda name: source.read(f"{folder}/{name}" if folder else name),
+            place,
         )
     except TierlockError as err:
         return err
@@ -306,5 +363,6 @@ def _nothing(text: str, place: Place) -> TierlockError:
             return Usage(f"`{text}` is no file, revision or service", hint=err.hint)
     return Usage(
         f"`{text}` is no file, revision or service",
-        hint=f"services: {', '.join(names) or 'none'}; states: worktree, index, or a revision of git",
+        hint=f"services: {', '.join(names) or 'none'}; states: worktree, index, or a revision of git; "
+        "releases: SERVICE@v1",
     )

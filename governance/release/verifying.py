@@ -12,7 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from governance.adapters.files import FileSource, WorkTree
@@ -242,35 +243,42 @@ def _signed(record: Record, place: Place, held: FileSource) -> Iterator[Check]:
         return
     try:
         armoured = held.read(path).decode("ascii", "replace")
-        yield _signature(record, armoured, place)
+        yield signature(record, armoured, place)
     except MissingTool as err:
         yield Check("signature", Outcome.UNDECIDED, f"it cannot be verified: {err.message}")
     except TierlockError as err:
         yield Check("signature", Outcome.UNDECIDED, err.message)
 
 
-def _signature(
-    record: Record, armoured: str, place: Place, verify: Callable[..., bool] | None = None
-) -> Check:
+def signature(record: Record, armoured: str, place: Place) -> Check:
+    """Whether `armoured` is a signature of `record` by a key that counts in the policy at its commit.
+
+    Raises `MissingTool` without ssh-keygen, and as `service_at` when the commit is not here.
+    """
     from governance.adapters import ssh, sshsig
     from governance.review.policy import Policy, has_policy
 
     parts = sshsig.parse(armoured)
     if parts is None:
-        return Check("signature", Outcome.BLOCK, "it is not an SSH signature as ssh-keygen writes it")
+        return _unsigned("it is not an SSH signature as ssh-keygen writes it")
     settings = place.state(record.commit, _commit(record, place)).settings()
     if not has_policy(settings):
-        return Check(
-            "signature", Outcome.UNDECIDED, "the commit has no review policy that says whose keys count"
-        )
+        told = "the commit has no review policy that says whose keys count"
+        return Check("signature", Outcome.UNDECIDED, told)
     policy = Policy.of(settings)
     person = policy.person_of_key(parts.key)
     if person is None:
-        return Check(
-            "signature", Outcome.BLOCK, f"the key {parts.key} is nobody's in the policy of the commit"
-        )
+        return _unsigned(f"the key {parts.key} is nobody's in the policy of the commit")
     key = next(one for one in policy.people[person].keys if one.fingerprint == parts.key)
-    check = verify or ssh.verify
-    if not check(records.dump(record), armoured, key.key, SIGNATURE_NAMESPACE):
-        return Check("signature", Outcome.BLOCK, f"it is not one of this record by {parts.key}")
+    day = date.fromisoformat(record.created_at[:10])
+    if key.revoked is not None:
+        return _unsigned(f"the key {parts.key} of {person} was revoked on {key.revoked}")
+    if (key.valid_from and day < key.valid_from) or (key.expires and day > key.expires):
+        return _unsigned(f"the key {parts.key} of {person} did not count on {day}")
+    if not ssh.verify(records.dump(record), armoured, key.key, SIGNATURE_NAMESPACE):
+        return _unsigned(f"it is not one of this record by {parts.key}")
     return Check("signature", Outcome.PASS, f"by {person}")
+
+
+def _unsigned(why: str) -> Check:
+    return Check("signature", Outcome.BLOCK, why)
