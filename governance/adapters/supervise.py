@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 LOG, STATE, LOCK = "server.log", "process.json", "process.lock"
 SCHEMA = "tierlock.process/1"
 LOG_LIMIT = 64 << 20
-LOCK_SECONDS = 5.0
+LOCK_SECONDS = 2.0
 _KEPT = 4 << 20
 _FIRST_PAUSE, _LAST_PAUSE, _STEADY = 0.5, 60.0, 60.0
 _WORKERS_GRACE = 2.0
@@ -231,6 +231,7 @@ class Supervisor:
             status = self.wait() if self.server else 127
             if self.stopping:
                 return
+            os.write(self.log, f"tierlock: the server {ended(status)}\n".encode())
             pause = _FIRST_PAUSE if time.monotonic() - begun > _STEADY else pause
             self.write("waiting", last_status=status)
             if not self.pause(pause):
@@ -239,7 +240,18 @@ class Supervisor:
             self.restarts += 1
             reason = self.start()
             if reason:
-                os.write(self.log, f"supervisor: {reason}\n".encode())
+                os.write(self.log, f"tierlock: the server cannot be started: {reason}\n".encode())
+
+
+def ended(status: int) -> str:
+    """How a server ended, in words: `ended with status 1`, `was ended by SIGKILL`."""
+    if status >= 0:
+        return f"ended with status {status}"
+    with contextlib.suppress(ValueError):
+        name = signal.Signals(-status).name
+        why = {"SIGILL": ": it was built for another processor", "SIGKILL": ": out of memory?"}.get(name, "")
+        return f"was ended by {name}{why}"
+    return f"was ended by signal {-status}"
 
 
 def end_all(processes: Sequence[tuple[int, int]], grace: float) -> None:
