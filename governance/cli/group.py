@@ -22,6 +22,8 @@ COMMANDS: Final = {
     "import": "governance.cli.import_",
     "diff": "governance.cli.diff",
     "review": "governance.cli.review.group",
+    "release": "governance.cli.release.group",
+    "eval": "governance.cli.eval.group",
     "demo": "governance.cli.demo",
     "completion": "governance.cli.completion",
     "version": "governance.cli.version",

@@ -96,6 +96,14 @@ CODES: Final[dict[str, CodeDoc]] = {
         "Nothing of it can be judged.",
         "Commit the file itself.",
     ),
+    "TL720": CodeDoc(
+        "item-fails",
+        "The answer of the service to an item is not what its scorer asks for. In a smoke suite it blocks.",
+        "A smoke suite holds what every answer of the service must keep: one failing item is a service that "
+        "does not do what it is there for.",
+        "Look at the answer with `tierlock eval run SERVICE --show-content`, or in the results file; then at "
+        "what moved with `tierlock diff`.",
+    ),
     "TL730": CodeDoc(
         "items-lost",
         "Items of a suite were right in the earlier run and are wrong in the later one.",

@@ -38,7 +38,7 @@ _RETRIED: Final = frozenset({429, 502, 503, 504})
 _PATIENCE: Final = 10.0  # seconds: the longest wait that a server's Retry-After is given
 
 Progress = Callable[[int, int], None]
-Sink = Callable[[Sequence[Result]], None]
+Sink = Callable[[Run], None]
 ScoreItem = Callable[[Item, Sequence[str]], Score]
 
 
@@ -104,13 +104,13 @@ def run_suite(
     options: RunOptions | None = None,
     progress: Progress = lambda done, total: None,  # noqa: ARG005
     resume: Run | None = None,
-    sink: Sink = lambda results: None,  # noqa: ARG005
+    sink: Sink = lambda piece: None,  # noqa: ARG005
 ) -> Run:
     """The results of `suite` as `service` answers it at `endpoint`.
 
-    `score` judges the answers of one item. `sink` is given the results as they come. `resume` is an earlier,
-    broken run of the same suite, configs and endpoint. Raises `Unreadable` when the service cannot be asked
-    an item, or `resume` is of another run.
+    `score` judges the answers of one item. `sink` is given the run in pieces, each with the results that
+    came. `resume` is an earlier, broken run of the same suite, configs and endpoint. Raises `Unreadable` when
+    the service cannot be asked an item, or `resume` is of another run.
     """
     options = options or RunOptions()
     frame = frame_of(suite, service, endpoint, options)
@@ -118,7 +118,7 @@ def run_suite(
     asking = Asking(service, stream=_streams(service, options), evidence=options.evidence)
     items = suite.items if options.limit is None else suite.items[: options.limit]
     work = [_Work(position, item, asking.request(item)) for position, item in enumerate(items)]
-    runner = _Runner(endpoint, options, asking.api, kept, _Out(score, sink, progress))
+    runner = _Runner(endpoint, options, asking.api, kept, _Out(frame, score, sink, progress))
     results = asyncio.run(runner.run(work))
     started = min(resume.started_at, frame.started_at) if resume is not None else frame.started_at
     return replace(
@@ -161,8 +161,9 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Out:
-    """Where results go."""
+    """Where results go, and the run they are of."""
 
+    frame: Run
     score: ScoreItem
     sink: Sink
     progress: Progress
@@ -213,7 +214,7 @@ class _Runner:
             results, fresh = await self._item(caller, one)
             self._results += results
             if fresh:
-                self._out.sink(fresh)
+                self._out.sink(replace(self._out.frame, results=tuple(fresh)))
             self._out.progress(len(self._results), total)
 
     async def _item(self, caller: Caller, one: _Work) -> tuple[list[Result], list[Result]]:
