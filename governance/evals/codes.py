@@ -67,22 +67,24 @@ CODES: Final[dict[str, CodeDoc]] = {
         "Correct it; the arguments of every scorer are in docs/reference/scorers.md.",
     ),
     "TL710": CodeDoc(
-        "variables-unfit",
-        "The variables of an item are not those of the template of the service that asks it.",
-        "The request could not be rendered, or a variable would go unseen.",
-        "Give the variables that the prompts config declares, each with a value of its type.",
+        "item-unaskable",
+        "The service that names the suite cannot be asked an item: its variables are not those of the "
+        "template, or it sets a parameter that the sampling config does not let requests set.",
+        "A run would end before its first request.",
+        "Give the variables that the prompts config declares, each with a value of its type; add the "
+        "parameter to `overridable`, or take it out of the item.",
     ),
     "TL711": CodeDoc(
-        "override-refused",
-        "An item overrides a request parameter that the sampling config does not let requests set.",
-        "The item would be answered under other settings than the service's.",
-        "Remove it, or add the parameter to `overridable`.",
-    ),
-    "TL712": CodeDoc(
         "no-contract",
         "An item is judged by the output contract, and the service that asks it has none.",
         "It would never be scored.",
         "Add `output` to the prompts config, or choose another scorer.",
+    ),
+    "TL712": CodeDoc(
+        "secret-in-suite",
+        "A suite holds a secret.",
+        "It would be sent to the server and kept with every result, for ever.",
+        "Take it out, and renew the secret: it is in the history.",
     ),
     "TL713": CodeDoc(
         "entry-point-missing",

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, comb, copysign, exp, fsum, inf, lgamma, log, log1p, sqrt
+from math import ceil, comb, copysign, exp, floor, fsum, inf, lgamma, log, log1p, sqrt
 from statistics import NormalDist
 from typing import Final
 
@@ -35,15 +35,18 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """How the items of two runs fell: right in `both`, `lost`, `gained`, right in `neither`."""
+    """How the items of two runs fell: right in `both`, `lost`, `gained`, right in `neither`.
 
-    both: int
-    lost: int
-    gained: int
-    neither: int
+    Whole numbers, unless `thinned`: then what dependent items are worth.
+    """
+
+    both: float
+    lost: float
+    gained: float
+    neither: float
 
     @property
-    def items(self) -> int:
+    def items(self) -> float:
         return self.both + self.lost + self.gained + self.neither
 
     @property
@@ -56,8 +59,14 @@ class Pairs:
         """The share of items that flipped either way; 0 when there is no item."""
         return (self.lost + self.gained) / self.items if self.items else 0.0
 
+    def thinned(self, effect: float) -> Pairs:
+        """The pairs as if so many independent items had brought them; `effect` is the design effect (Rao and
+        Scott 1992, Biometrics 48:577).
+        """
+        return Pairs(self.both / effect, self.lost / effect, self.gained / effect, self.neither / effect)
 
-def wilson(passed: int, of: int, *, confidence: float = 0.95) -> Interval:
+
+def wilson(passed: float, of: float, *, confidence: float = 0.95) -> Interval:
     """The Wilson score interval of a rate; 0 to 1 when nothing was counted."""
     if of == 0:
         return Interval(0.0, 1.0)
@@ -139,7 +148,9 @@ def loss_at_most(pairs: Pairs, *, alpha: float = 0.05) -> float:
     of the share lost: Tango's alone lets a loss pass in up to 6.8 % where 5 % were promised.
     """
     bound = loss_bound(pairs, z=_NORMAL.inv_cdf(1 - alpha))
-    return bound if pairs.gained else max(bound, rate_at_most(pairs.lost, pairs.items, alpha=alpha))
+    return (
+        bound if pairs.gained else max(bound, rate_at_most(ceil(pairs.lost), floor(pairs.items), alpha=alpha))
+    )
 
 
 def rate_at_most(seen: int, of: int, *, alpha: float = 0.05) -> float:
@@ -190,7 +201,8 @@ class Mcnemar:
 
 def mcnemar(pairs: Pairs) -> Mcnemar:
     """McNemar's test over the flips of `pairs`; 1 when nothing flipped."""
-    flips, most = pairs.lost + pairs.gained, max(pairs.lost, pairs.gained)
+    most, least = round(max(pairs.lost, pairs.gained)), round(min(pairs.lost, pairs.gained))
+    flips = most + least
     whole = 1 << flips
     tail = sum(comb(flips, count) for count in range(most, flips + 1))
     at = comb(flips, most)

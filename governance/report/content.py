@@ -5,6 +5,7 @@
 - A finding in a file of the prompts tier loses its excerpt, unless the excerpt is only a key and a short
   structured value; position, message and hint stay.
 - A change of the prompts tier loses its word diff, and its free text is told by length and digest.
+- An answer is told by length and digest, be it a single word.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _TEXT_KEYS = (
     "input",
     "output",
 )
+ANSWERS = "answers"
+"""The layer of what a server answered, in `Change.layer`."""
+
 _TEXT_LAYERS = ("prompts", "file")
 _SHORT = 40
 
@@ -90,6 +94,8 @@ def _finding(finding: Finding) -> Finding:
 
 
 def _change(change: Change) -> Change:
+    if change.layer == ANSWERS:
+        return replace(change, before=_counted(change.before), after=_counted(change.after), text=())
     if change.layer.partition("/")[0] not in _TEXT_LAYERS and not change.path.startswith(_PROMPTS):
         return change
     return replace(change, before=_told(change.before), after=_told(change.after), text=())
@@ -98,6 +104,12 @@ def _change(change: Change) -> Change:
 def _told(value: Value) -> Value:
     """`value`, or how long it is and what it hashes to when it is free text; a digest is no text."""
     if not isinstance(value, str) or (" " not in value and "\n" not in value):
+        return value
+    return _counted(value)
+
+
+def _counted(value: Value) -> Value:
+    if not isinstance(value, str):
         return value
     from hashlib import sha256  # OpenSSL is 3 ms that most reports need not pay
 

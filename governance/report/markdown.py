@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from governance.report.escape import compact, plain, short, shorten, show
+from governance.report.escape import plain, short, shorten, show
+from governance.report.text_scores import tables
 from governance.values import ABSENT, Unknown
 from governance.verdict import Change, Check, EffectiveValue, Finding, LayerState, Outcome, Report
 
@@ -28,7 +29,7 @@ def render(report: Report) -> str:
         _table(("change", "before", "after", "effect"), [_change(change) for change in report.changes]),
         "\n\n".join(_words(report.changes)),
         _table(("value", "is", "from"), [_value(value) for value in report.values]),
-        _list([_code(compact(score)) for score in report.scores]),
+        "\n\n".join(_scores(report)),
         _table(("check", "outcome", "detail"), [_check(c) for c in report.checks if c.detail]),
         _list([text(note) for note in report.notes]),
         f"Next: {_code(report.next)}" if report.next else "",
@@ -127,6 +128,15 @@ def _value(value: EffectiveValue) -> Sequence[str]:
 
 def _check(check: Check) -> Sequence[str]:
     return text(check.name), f"{_SIGNS[check.outcome]} {check.outcome.value}", text(check.detail)
+
+
+def _scores(report: Report) -> Iterator[str]:
+    """Each table of scores; what is no table as code."""
+    for head, rows in tables(report.scores):
+        if head:
+            yield _table([text(name) for name in head], [[text(word) for word in row] for row in rows])
+        else:
+            yield _list([_code(row[0]) for row in rows])
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

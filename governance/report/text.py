@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from governance.report.escape import cells, compact, pad, plain, short
+from governance.report.escape import cells, pad, plain, short
 from governance.report.lines import clip, wrap
 from governance.report.style import PLAIN, Style
 from governance.values import Unknown
@@ -30,7 +30,7 @@ def render(report: Report, style: Style = PLAIN) -> str:
         list(_layers(report.layers, style)),
         list(_findings(report.findings, style)),
         _tables(report, style),
-        [_score(score) for score in report.scores],
+        _scores(report),
         list(_checks(report, style)),
         [line for note in report.notes for line in _note(note, style)],
         [f"next    {plain(report.next)}"] if report.next else [],
@@ -202,5 +202,9 @@ def _excerpt(finding: Finding, style: Style) -> Iterator[str]:
         yield from wrap(plain(finding.hint), style.width, "    hint: ", "          ")
 
 
-def _score(score: object) -> str:
-    return plain(score if isinstance(score, str) else compact(score))  # type: ignore[arg-type]
+def _scores(report: Report) -> list[str]:
+    if not report.scores:
+        return []
+    from governance.report.text_scores import scores_text
+
+    return list(scores_text(report.scores))
