@@ -159,7 +159,7 @@ def dump(golden: Golden) -> bytes:
 
 
 def load(data: bytes, path: str) -> Golden:
-    """The pointer in a file. Raises `NewerFormat`, or `Unreadable` for anything but a whole, unaltered file."""
+    """The pointer in a file. Raises `NewerFormat`, or `Unreadable` for anything but a whole, unedited one."""
     with refused(path, "golden pointer"):
         tree = open_record(data, FORMAT, VERSION, ("schema", "service", "current", "history"))
         golden = Golden(

@@ -89,5 +89,5 @@ def test_an_altered_pointer_is_refused_with_its_path() -> None:
 
 def test_a_pointer_of_a_newer_format_asks_for_an_upgrade() -> None:
     data = golden.dump(BOTH).replace(b"tierlock.golden/1", b"tierlock.golden/2")
-    with pytest.raises(NewerFormat, match="reads up to tierlock.golden/1"):
+    with pytest.raises(NewerFormat, match="reads up to"):
         golden.load(data, BOTH.path)
