@@ -7,6 +7,7 @@
 - A merge that takes an approved state back without being asked is a violation: the line itself shows nothing.
 - States that stood on a merged branch only never landed: they are counted, not judged.
 - Before the first policy nothing can be judged; with no policy at all the audit is undecided.
+- A step that only brought golden back is approved: golden was judged when it landed (ADR 0018).
 - Emergency approvals owe regular ones: open until they come, a violation when the time is up.
 - Approvals are judged by the one function that judges them anywhere, at the moment of their step.
 """
@@ -19,7 +20,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
-from governance.adapters.git import Git
+from governance.adapters.git import Git, RevisionTree
 from governance.records import dataclass, field, replace
 from governance.review.gate import Bench, judge_change
 from governance.review.landed import Given, Moment, Walk
@@ -36,6 +37,7 @@ from governance.review.model import (
     Transition,
 )
 from governance.review.policy import FOLLOW_UP_DAYS, Policy
+from governance.review.restored import POINTERS, restored
 from governance.tiers.naming import config_of
 from governance.values import Effect
 from governance.verdict import Finding, Outcome, Severity
@@ -107,13 +109,18 @@ class Audited:
 def audit_history(git: Git, before: str | None, after: str, bench: Bench, *, folder: str = "") -> Audited:
     """What landed from `before` (None: from the first commit) to `after`, both full ids, in `folder`."""
     line = read_line(git, before, after, folder)
-    return _Auditor(Walk(git, line), bench, Audited(line)).run()
+    return _Auditor(git, folder, before, Walk(git, line), bench, Audited(line)).run()
 
 
 class _Auditor:
     """One audit."""
 
-    def __init__(self, walk: Walk, bench: Bench, found: Audited) -> None:
+    def __init__(
+        self, git: Git, folder: str, start: str | None, walk: Walk, bench: Bench, found: Audited
+    ) -> None:
+        self.git = git
+        self.folder = folder
+        self.start = start
         self.walk = walk
         self.bench = bench
         self.found = found
@@ -130,6 +137,8 @@ class _Auditor:
         with ThreadPoolExecutor(VERIFIERS) as pool:
             found.landed += pool.map(lambda one: self._decide(*one), self.waiting)
         found.faults += [(moment, one, self._stands(moment, one)) for moment, one in self.faults]
+        if self._has_golden():
+            found.landed = [self._or_golden(one) for one in found.landed]
         found.landed += self._taken_back()
         self._make_good()
         found.owed += self._owed()
@@ -193,6 +202,31 @@ class _Auditor:
     ) -> Judged:
         """An approval that lies in a tree was there when the tree was made, whatever the clocks said."""
         return self.bench.judge(evidence, subject, policy, made_by, max(now, evidence.issued))
+
+    def _has_golden(self) -> bool:
+        """Whether any service has a golden at the end: without one there is nothing to look for."""
+        steps = self.found.line.steps
+        if not steps or not any(one.standing is Standing.UNAPPROVED for one in self.found.landed):
+            return False
+        end = steps[-1].commit.oid
+        return bool(RevisionTree(self.git, end, folder=self.folder, oid=end).entries(POINTERS))
+
+    def _or_golden(self, one: Landed) -> Landed:
+        """An unapproved step that only brought golden back is approved: golden was judged when it landed."""
+        before = self._before(one.moment)
+        if one.standing is not Standing.UNAPPROVED or before is None:
+            return one
+        after = one.moment.step.commit.oid
+        states = [RevisionTree(self.git, oid, folder=self.folder, oid=oid) for oid in (before, after)]
+        said = restored(states[0], states[1], [one.decision.transition]).get(one.subject, "")
+        if not said:
+            return one
+        return replace(one, decision=replace(one.decision, restored=said), standing=Standing.APPROVED)
+
+    def _before(self, moment: Moment) -> str | None:
+        """The commit that a step is compared with; None for the first of all."""
+        steps = self.found.line.steps
+        return steps[moment.at - 1].commit.oid if moment.at else self.start
 
     def _taken_back(self) -> Iterator[Landed]:
         """Approved states that a merge leaves out, unless taking them back is itself approved."""

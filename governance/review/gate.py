@@ -6,6 +6,7 @@
   there is nothing before it, or when that was asked for; then it judges everything else in the change.
 - No policy on either side is undecided: nothing says who has to approve, so nothing can be judged.
 - An approval of the same subject for another pair of digests is shown as refused, never counted.
+- The way back to golden needs no approval (`restored.py`, ADR 0018).
 - Pure but for the sources it reads; time is an argument.
 """
 
@@ -136,9 +137,22 @@ def judge_landing(landing: Landing, bench: Bench) -> Verdict:
     who = {one.subject.key: authors_of(policy, one, landing.who) for one in change_set.transitions}
     judged = _judged_part(change_set, ground, landing)
     evidence = (*find_evidence(landing, judged, bench), *forge_evidence(landing, policy, bench))
-    decisions = judge_change(judged, policy, evidence, who, bench.now, bench.judge)
+    decisions = _golden(landing, judge_change(judged, policy, evidence, who, bench.now, bench.judge))
     unknown = frozenset[str]().union(*(authors.unknown for authors in who.values()))
     return Verdict(landing, change_set, ground, decisions, (), enforced, why, unknown)
+
+
+def _golden(landing: Landing, decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+    """The decisions, with those marked that only bring golden back; looked at when something is missing."""
+    if not any(one.missing for one in decisions):
+        return decisions
+    from governance.review.restored import restored
+
+    found = restored(landing.base or landing.before, landing.after, [one.transition for one in decisions])
+    return tuple(
+        replace(one, restored=found.get(one.transition.subject, "")) if one.missing else one
+        for one in decisions
+    )
 
 
 def judge_change(

@@ -184,13 +184,14 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One transition judged."""
+    """One transition judged. `restored` says in a sentence that it only brings golden back, if it does."""
 
     transition: Transition
     requirement: Requirement
     accepted: tuple[Judged, ...] = ()
     refused: tuple[Judged, ...] = ()
     undecided: str = ""
+    restored: str = ""
 
     @property
     def approvers(self) -> tuple[str, ...]:
@@ -204,9 +205,10 @@ class Decision:
 
     @property
     def missing(self) -> int:
-        """How many approvals are still needed; none under break-glass."""
+        """How many approvals are still needed; none under break-glass, none on the way back to golden."""
         regular = {one.evidence.person for one in self.accepted if not one.evidence.emergency}
-        return 0 if self.emergency else max(0, self.requirement.approvals - len(regular))
+        excused = self.emergency or bool(self.restored)
+        return 0 if excused else max(0, self.requirement.approvals - len(regular))
 
     @property
     def outcome(self) -> Outcome:

@@ -73,6 +73,8 @@ def _check(decision: Decision, *, enforced: bool) -> Check:
     name = decision.transition.subject.shown
     needed = decision.requirement.approvals
     if decision.outcome is Outcome.PASS:
+        if decision.restored:
+            return Check(name, Outcome.PASS, decision.restored)
         if decision.emergency:
             by = ", ".join(decision.approvers)
             return Check(name, Outcome.PASS, f"emergency approval by {by}; a regular one has to follow")
