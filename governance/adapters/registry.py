@@ -1,5 +1,5 @@
-"""One OCI registry over HTTP: manifests by tag or digest, with the credentials of the docker or podman
-client.
+"""One OCI registry over HTTP: manifests by tag or digest, and whether a blob is there, with the credentials
+of the docker or podman client.
 
 - Every request says which manifest types it reads: without that header a registry may answer with another
   one.
@@ -51,6 +51,10 @@ class Answer:
     digest: str
 
 
+class NotThere(Unreachable):
+    """The registry answers, and says that it does not have what was asked for."""
+
+
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects, and not from https to http."""
 
@@ -59,7 +63,10 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> Request | None:
         if req.full_url.startswith("https:") and not newurl.startswith("https:"):
             return None
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if following is not None and req.get_method() == "HEAD":
+            following.method = "HEAD"  # before Python 3.13 it becomes GET, and fetches a whole layer
+        return following
 
 
 class Registry:
@@ -88,10 +95,21 @@ class Registry:
         body, headers = self._get(url, {"Accept": accept}, name)
         return Answer(body, headers.get("content-type", ""), headers.get("docker-content-digest", ""))
 
-    def _get(self, url: str, headers: Mapping[str, str], name: str) -> tuple[bytes, dict[str, str]]:
+    def has_blob(self, name: str, digest: str) -> bool:
+        """Whether repository `name` has the blob `digest`; nothing of it is fetched. Raises `Unreachable`."""
+        try:
+            self._get(f"{self.base}/v2/{name}/blobs/{digest}", {}, name, method="HEAD")
+        except NotThere:
+            return False
+        return True
+
+    def _get(
+        self, url: str, headers: Mapping[str, str], name: str, *, method: str = "GET"
+    ) -> tuple[bytes, dict[str, str]]:
         for asked in range(2):
             known = self._authorisation.get(name)
-            answer = self._send(url, {**headers, "Authorization": known} if known else headers)
+            sent = {**headers, "Authorization": known} if known else headers
+            answer = self._send(url, sent, method=method)
             if not isinstance(answer, str):
                 return answer
             if asked or not self._authorise(answer, name):
@@ -108,7 +126,7 @@ class Registry:
         )
 
     def _send(
-        self, url: str, headers: Mapping[str, str], form: bytes | None = None
+        self, url: str, headers: Mapping[str, str], form: bytes | None = None, *, method: str = ""
     ) -> tuple[bytes, dict[str, str]] | str:
         """Body and headers, or the challenge of a 401. Raises `Unreachable` after the last try."""
         problem, wait = "", 0.0
@@ -116,20 +134,24 @@ class Registry:
             if number:
                 self._pause(wait or 0.25 * 2**number)
             try:
-                return self._once(url, headers, form)
+                return self._once(url, headers, form, method=method)
             except urllib.error.HTTPError as err:
                 with err:
                     if err.code == 401:
                         return err.headers.get("WWW-Authenticate", "") or "none"
                     problem, wait = _problem(err)
+                    if err.code == 404:
+                        raise NotThere(f"the registry {problem}", where=url) from err
                     if err.code not in RETRIED:
                         break
             except (urllib.error.URLError, HTTPException, OSError) as err:
                 problem, wait = f"does not answer: {getattr(err, 'reason', err)}", 0.0
         raise Unreachable(f"the registry {problem}", where=url, hint="check the reference and the network")
 
-    def _once(self, url: str, headers: Mapping[str, str], form: bytes | None) -> tuple[bytes, dict[str, str]]:
-        request = urllib.request.Request(url, data=form)  # noqa: S310  the scheme is set by this class
+    def _once(
+        self, url: str, headers: Mapping[str, str], form: bytes | None, *, method: str
+    ) -> tuple[bytes, dict[str, str]]:
+        request = urllib.request.Request(url, data=form, method=method or None)  # noqa: S310  our own scheme
         for key, value in headers.items():
             add = request.add_unredirected_header if key == "Authorization" else request.add_header
             add(key, value)

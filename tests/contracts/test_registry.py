@@ -16,7 +16,8 @@ from typing import Protocol
 
 import pytest
 
-from governance.adapters.registry import Registry
+from governance.adapters.registry import NotThere, Registry
+from governance.adapters.registry_login import Credentials
 from governance.errors import Unreachable
 from governance.fingerprint.image import ACCEPT, Image, parse_reference, sha256_of
 from governance.fingerprint.registry import look_up
@@ -34,13 +35,20 @@ class Neighbour(Protocol):
 
     def push(self, image: str, tag: str) -> None: ...
 
+    def delete(self, digest: str) -> None: ...
+
 
 class Fake:
     def __init__(self, registry: FakeRegistry) -> None:
         self.registry, self.host = registry, registry.host
 
     def push(self, image: str, tag: str) -> None:
-        self.registry.push(NAME, tag, manifest(image))
+        body = manifest(image)
+        self.registry.push(NAME, tag, body)
+        self.registry.push_layers(NAME, body)
+
+    def delete(self, digest: str) -> None:
+        del self.registry.blobs[(NAME, digest)]
 
 
 class Real:
@@ -59,6 +67,9 @@ class Real:
         target = f"docker://{self.host}/{NAME}:{tag}"
         self._run("skopeo", "copy", "--dest-tls-verify=false", f"oci:layout:{image}", target)
 
+    def delete(self, digest: str) -> None:
+        self._run("skopeo", "delete", "--tls-verify=false", f"docker://{self.host}/{NAME}@{digest}")
+
     def _run(self, *command: str) -> None:
         subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
 
@@ -71,7 +82,8 @@ def real_registry(folder: Path) -> Iterator[Real]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    settings = f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {folder}/store}}}}\n"
+    store = f"{{delete: {{enabled: true}}, filesystem: {{rootdirectory: {folder}/store}}}}"
+    settings = f"version: 0.1\nstorage: {store}\n"
     (folder / "registry.yml").write_text(settings + f"http: {{addr: 127.0.0.1:{port}}}\n")
     server = subprocess.Popen(
         ["docker-registry", "serve", str(folder / "registry.yml")],
@@ -129,8 +141,41 @@ def test_a_tag_that_moved_is_seen_and_the_pinned_digest_is_still_there(neighbour
 
 def test_a_manifest_that_is_not_there_is_an_error_that_names_the_answer(neighbour: Neighbour) -> None:
     neighbour.push("a", "v1")
-    with pytest.raises(Unreachable, match="404"):
+    with pytest.raises(NotThere, match="404"):
         Registry(neighbour.host).manifest(NAME, "v9", ACCEPT)
+
+
+def test_an_image_that_was_deleted_is_told_from_a_registry_that_does_not_answer(neighbour: Neighbour) -> None:
+    """A retention job takes the manifest away; what is gone blocks a rollback, what is down is undecided."""
+    neighbour.push("a", "v1")
+    digest = found(neighbour, ":v1").manifest
+    neighbour.delete(digest)
+    with pytest.raises(NotThere):
+        Registry(neighbour.host).manifest(NAME, digest, ACCEPT)
+
+
+def test_a_blob_is_asked_for_and_not_fetched(neighbour: Neighbour) -> None:
+    neighbour.push("a", "v1")
+    image = found(neighbour, ":v1")
+    registry = Registry(neighbour.host)
+    assert registry.has_blob(NAME, image.config)
+    assert not registry.has_blob(NAME, "sha256:" + "0" * 64)
+    assert not registry.has_blob("infer/nothing", image.config)
+
+
+def test_a_blob_that_lies_behind_a_redirect_and_a_login_is_asked_for_with_head() -> None:
+    body = manifest("a")
+    with (
+        FakeRegistry(login=("user", "password"), scheme="bearer") as front,
+        FakeRegistry() as store,
+    ):
+        store.push_layers(NAME, body)
+        credentials = Credentials("user", "password")
+        front.push_layers(NAME, body)
+        assert Registry(front.host, credentials=credentials).has_blob(NAME, sha256_of(b"a"))
+        front.redirect = f"http://{store.host}"
+        assert Registry(front.host, credentials=credentials).has_blob(NAME, sha256_of(b"a"))
+    assert [headers.get(":method") for _, headers in store.requests] == ["HEAD"]
 
 
 def test_two_images_are_two_digests(neighbour: Neighbour) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+CONFIG = "application/vnd.oci.image.config.v1+json"
+LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 INDEX = "application/vnd.oci.image.index.v1+json"
 
 
@@ -23,14 +25,12 @@ def digest_of(body: bytes) -> str:
     return "sha256:" + hashlib.sha256(body).hexdigest()
 
 
-def manifest(seed: str) -> bytes:
-    """A plausible image manifest whose config digest follows from `seed`."""
-    config = {
-        "mediaType": "application/vnd.oci.image.config.v1+json",
-        "digest": digest_of(seed.encode()),
-        "size": 2,
-    }
-    return json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": []}).encode()
+def manifest(seed: str, *layers: str) -> bytes:
+    """A plausible image manifest whose config digest follows from `seed`, as those of `layers` do."""
+    config = {"mediaType": CONFIG, "digest": digest_of(seed.encode()), "size": 2}
+    listed = [{"mediaType": LAYER, "digest": digest_of(one.encode()), "size": 2} for one in layers]
+    tree = {"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": listed}
+    return json.dumps(tree).encode()
 
 
 def index(manifests: Mapping[str, bytes]) -> bytes:
@@ -54,6 +54,7 @@ class FakeRegistry:
     def __init__(self, *, login: tuple[str, str] | None = None, scheme: str = "none") -> None:
         self.login, self.scheme = login, scheme
         self.blobs: dict[tuple[str, str], bytes] = {}
+        self.layers: set[tuple[str, str]] = set()
         self.tags: dict[tuple[str, str], str] = {}
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.busy = 0
@@ -71,6 +72,11 @@ class FakeRegistry:
         if tag:
             self.tags[(name, tag)] = digest
         return digest
+
+    def push_layers(self, name: str, body: bytes) -> None:
+        """Let the config and the layers of a manifest be there; `layers.discard` prunes one."""
+        tree = json.loads(body)
+        self.layers |= {(name, one["digest"]) for one in (tree["config"], *tree["layers"])}
 
     def push_index(self, name: str, tag: str, manifests: Mapping[str, bytes]) -> str:
         """Store an index and the manifests in it."""
@@ -95,7 +101,7 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             headers = {key.lower(): value for key, value in self.headers.items()}
-            registry.requests.append((self.path, headers))
+            registry.requests.append((self.path, {**headers, ":method": self.command}))
             if self.path.startswith("/token"):
                 self._token(headers)
             elif registry.redirect:
@@ -107,8 +113,15 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
                 self._send(
                     401, b'{"errors": [{"code": "UNAUTHORIZED"}]}', {"WWW-Authenticate": self._challenge()}
                 )
+            elif "/blobs/" in self.path:
+                name, _, digest = self.path.removeprefix("/v2/").partition("/blobs/")
+                there = (name, digest) in registry.layers
+                self._send(200 if there else 404, b"", {})
             else:
                 self._manifest(headers)
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
 
         def do_POST(self) -> None:
             """The exchange of an identity token (the docker token specification)."""
@@ -144,7 +157,7 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
         def _challenge(self) -> str:
             if registry.scheme == "basic":
                 return 'Basic realm="registry"'
-            name = self.path.removeprefix("/v2/").partition("/manifests/")[0]
+            name = self.path.removeprefix("/v2/").partition("/manifests/")[0].partition("/blobs/")[0]
             realm = f"http://{registry.host}/token"
             return f'Bearer realm="{realm}",service="fake",scope="repository:{name}:pull"'
 
@@ -168,6 +181,7 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
                 self.send_header(key, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
     return Handler
