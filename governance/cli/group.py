@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "review": "governance.cli.review.group",
     "release": "governance.cli.release.group",
     "eval": "governance.cli.eval.group",
+    "serve": "governance.cli.serve",
     "demo": "governance.cli.demo",
     "completion": "governance.cli.completion",
     "version": "governance.cli.version",

@@ -246,11 +246,17 @@ class _Cutting:
 
 
 def layer_states(layers: Mapping[str, str | Unknown]) -> tuple[LayerState, ...]:
-    """The layers of one release as a report shows them."""
+    """The layers of one release as a report shows them; of a long reason its head, the record has it all."""
     return tuple(
-        LayerState(name, "unknown" if isinstance(value, Unknown) else "present", value)
+        LayerState(name, "unknown", Unknown(_brief(value.reason)))
+        if isinstance(value, Unknown)
+        else LayerState(name, "present", value)
         for name, value in layers.items()
     )
+
+
+def _brief(reason: str) -> str:
+    return reason if len(reason) <= 80 else reason.partition(": ")[0]
 
 
 def _is_this(parent: Record, service: Service, layers: Mapping[str, str | Unknown]) -> bool:

@@ -46,6 +46,7 @@ def verify(record: Record, place: Place, *, source: FileSource | None = None) ->
         _file(record, held),
         *_recomputed(record, place),
         *_captured(record),
+        *_approved(record, held),
         *_named(record, held),
         *_signed(record, place, held),
     )
@@ -175,7 +176,7 @@ def _fold(record: Record) -> Check:
 def _effective(record: Record, found: str | Unknown) -> Check:
     recorded = record.layers["effective"]
     if isinstance(recorded, Unknown):
-        return Check("effective", Outcome.PASS, f"not covered: {recorded.reason}")
+        return Check("effective", Outcome.PASS, f"not covered: {recorded.reason.partition(': ')[0]}")
     if recorded == found:
         return Check("effective", Outcome.PASS, f"recomputed = recorded, {short(found)}")
     why = f"({found.reason})" if isinstance(found, Unknown) else f"gives {short(found)}"
@@ -210,6 +211,32 @@ def _says(recorded: str | Unknown, found: str | Unknown | None) -> bool:
     if isinstance(recorded, Unknown):
         return found is None or isinstance(found, Unknown)
     return recorded == found
+
+
+def _approved(record: Record, held: FileSource) -> Iterator[Check]:
+    """The approvals that lie in the repository say what the record says of them."""
+    from governance.review.statement import Statement, load
+
+    mine = [one for one in record.approvals if one.source == "signature"]
+    for one in mine:
+        try:
+            said = load(held.read(one.path), one.path).said
+        except NewerFormat as err:
+            yield Check("approvals", Outcome.UNDECIDED, err.message)
+            return
+        except Unreadable as err:
+            yield Check("approvals", Outcome.BLOCK, err.message)
+            return
+        told = (
+            (said.subject.key, said.subject.before, said.subject.after, said.person)
+            if isinstance(said, Statement)
+            else ()
+        )
+        if told != (one.subject, one.before, one.after, one.person):
+            yield Check("approvals", Outcome.BLOCK, f"`{one.path}` is another approval than the one recorded")
+            return
+    if mine:
+        yield Check("approvals", Outcome.PASS, f"{len(mine)} file{'s' * (len(mine) != 1)} as recorded")
 
 
 def _named(record: Record, held: FileSource) -> Iterator[Check]:

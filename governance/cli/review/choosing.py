@@ -87,8 +87,8 @@ def policy_at_head(place: Where) -> Policy:
     return Policy.of(settings)
 
 
-def signer(place: Where, policy: Policy, key: str) -> Signer:
-    """Whoever signs with `key`, or with the key git or the agent names."""
+def signer(place: Where, policy: Policy, key: str, *, namespace: str = "") -> Signer:
+    """Whoever signs with `key`, or with the key git or the agent names; the default is an approval's space."""
     from governance.adapters import ssh
     from governance.review.approving import Signer, signer_of
 
@@ -96,7 +96,8 @@ def signer(place: Where, policy: Policy, key: str) -> Signer:
     public = ssh.public_key_of(chosen)
     keyid = ssh.fingerprint(public)
     person = signer_of(policy, keyid, public)
-    return Signer(person, keyid, lambda data: ssh.sign(data, chosen, tell=_tell), ssh.verify)
+    space = namespace or ssh.NAMESPACE
+    return Signer(person, keyid, lambda data: ssh.sign(data, chosen, space, tell=_tell), ssh.verify)
 
 
 def _configured(git: Git) -> str:
