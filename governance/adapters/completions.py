@@ -130,6 +130,8 @@ class Caller:
             exchange.failed(Trouble.TIMEOUT, f"no whole answer within {self._timeout:g} s")
         except aiohttp.ClientConnectorError as err:
             exchange.failed(Trouble.NO_CONNECTION, _reason(err))
+        except aiohttp.ClientPayloadError:
+            exchange.failed(Trouble.CUT, "the connection ended in the middle of the answer")
         except (aiohttp.ClientError, OSError) as err:
             exchange.failed(Trouble.CUT if exchange.status else Trouble.LOST, _reason(err))
         return exchange.reply()

@@ -9,53 +9,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from governance.evals import evidence as records
+from governance.evals.asked import Asked
 from governance.evals.evidence import free_path, results_path
-from governance.evals.judging import SMOKE, Bar, bar_of, judge, kind_of
-from governance.evals.model import Evidence, Item, Run, Score, Suite
-from governance.evals.read_back import NAME, Look, Seen, differing, judge_server, read_back
+from governance.evals.judging import SMOKE, bar_of, judge
+from governance.evals.model import Evidence, Run, Suite
+from governance.evals.read_back import NAME, Seen, differing, judge_server, read_back
 from governance.evals.requests import Asking
 from governance.evals.results import dump_run, lean
 from governance.evals.running import Progress, RunOptions, Sink, run_suite
 from governance.evals.statistics import wilson
 from governance.evals.tally import Tally, tally
 from governance.fingerprint.layers import short
-from governance.records import dataclass
+from governance.records import dataclass, replace
 from governance.values import Json
 from governance.verdict import Check, Finding, Outcome, Report, Severity, decide
 
 if TYPE_CHECKING:
     from governance.adapters.files import FileSource
-    from governance.evals.endpoint import Endpoint
-    from governance.tiers.config import Service
 
 _LEFT_OUT: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of whom: the suite, the service as it is declared, where it answers, and how its answers
-    are scored. `look` observes the server; None leaves the read-back out. `golden` is the snapshot that a
-    smoke run is held against.
-    """
-
-    suite: Suite
-    service: Service
-    endpoint: Endpoint
-    score: Callable[[Item, Sequence[str]], Score]
-    look: Look | None = None
-    golden: Run | None = None
-    kind: str = ""
-    bar: Bar | None = None
-
-    @property
-    def means(self) -> str:
-        """What the suite is to the service: `smoke`, `full`, or its name."""
-        return self.kind or kind_of(self.service, self.suite.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,36 +74,38 @@ def evaluate(
     )
     after = read_back(asked.service, asked.look) if asked.look is not None else None
     checks = [*_part(run, options)]
+    part = _asked_part(asked.suite, options)
     checks += judge(
         run,
-        asked.suite,
+        part,
         kind=asked.means,
         bar=asked.bar or bar_of(asked.service),
         golden=asked.golden,
     )
-    return _evaluated(asked, run, checks, (before, after))
+    found = Evaluated(run, asked.means, tuple(checks), tally(run, part))
+    return _with_looks(found, before, after)
+
+
+def _asked_part(suite: Suite, options: RunOptions) -> Suite:
+    """The items that are asked, still under the digest of the whole suite."""
+    return suite if options.limit is None else replace(suite, items=suite.items[: options.limit])
 
 
 def _part(run: Run, options: RunOptions) -> Iterator[Check]:
     if options.limit is not None and not run.complete:
-        told = f"{options.limit} items asked (--limit): no verdict on the suite"
+        told = f"only the first {options.limit} of its items (--limit): no verdict on the suite"
         yield Check("whole suite", Outcome.UNDECIDED, told)
 
 
-def _evaluated(
-    asked: Asked, run: Run, checks: list[Check], looks: tuple[Seen | None, Seen | None]
-) -> Evaluated:
-    before, after = looks
-    counts = tally(run, asked.suite)
+def _with_looks(found: Evaluated, before: Seen | None, after: Seen | None) -> Evaluated:
+    """What was found, with what the two looks at the server say."""
     if before is None or after is None:
-        return Evaluated(run, asked.means, tuple(checks), counts)
-    return Evaluated(
-        run,
-        asked.means,
-        (judge_server(before, after), *checks),
-        counts,
-        min(before.compared, after.compared),
-        differing(before, after),
+        return found
+    return replace(
+        found,
+        checks=(judge_server(before, after), *found.checks),
+        compared=min(before.compared, after.compared),
+        differing=differing(before, after),
     )
 
 
@@ -148,7 +127,7 @@ def evidence_of(found: Evaluated, *, results: str, results_digest: str) -> Evide
         passed=counts.passed,
         tasks=counts.tasks,
         endpoint=run.endpoint,
-        model=next(iter(counts.servers), ""),
+        model=_model(counts),
         compared=found.compared,
         differing=found.differing,
         started_at=run.started_at,
@@ -157,6 +136,12 @@ def evidence_of(found: Evaluated, *, results: str, results_digest: str) -> Evide
         results=results,
         results_digest=results_digest,
     )
+
+
+def _model(counts: Tally) -> str:
+    """The server that answered, as it calls itself; of a path on its host only the last part."""
+    name, _, build = next(iter(counts.servers), "").partition(" ")
+    return f"{name.rpartition('/')[2] if name.startswith('/') else name} {build}".strip()
 
 
 def filed(found: Evaluated, source: FileSource) -> Mapping[str, bytes]:

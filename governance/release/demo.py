@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -26,20 +25,21 @@ from governance.engines import registry
 from governance.engines.drift import PINNED
 from governance.engines.facts import Facts
 from governance.engines.keys import look
-from governance.errors import TierlockError, Unreachable
+from governance.errors import Unreachable
+from governance.evals.model import Item
+from governance.evals.requests import Asking
 from governance.fingerprint.layers import Fingerprint, short
 from governance.release import demo_review
 from governance.release.diff import compare
 from governance.release.sides import Place, StateSide, parse_side
 from governance.tiers.check import check
-from governance.tiers.config import Config, Service
-from governance.tiers.templates import render
+from governance.tiers.config import Service
 from governance.values import Json, Tree, Unknown
 from governance.verdict import Check, LayerState, Outcome, Report
 
 _HOST: Final = "127.0.0.1"
 _START_SECONDS: Final = 120.0
-_ANSWER_TOKENS: Final = 40
+_SHORT: Final[dict[str, Json]] = {"max_tokens": 40}
 _ANSWER_SECONDS: Final = 120.0  # on a busy machine
 # What is changed at the server, in the words of a start script, and the fields that must be named for it.
 _CACHE: Final = (
@@ -205,14 +205,11 @@ def _healthy(client: Client) -> bool:
 
 
 def _ask(client: Client, service: Service, article: str) -> str:
-    """The answer to one request of the service, as the prompts and sampling tiers say it."""
-    sampling = {
-        key: value
-        for key, value in (service.sampling.tree if service.sampling else {}).items()
-        if key not in ("kind", "task", "overridable", "max_tokens") and value != "inherit"
-    }
-    body = {"messages": _messages(service.prompts, article), **sampling, "max_tokens": _ANSWER_TOKENS}
-    answer = client.post("/v1/chat/completions", body)
+    """The answer to one request of the service, as its configs say it, but short."""
+    asking = Asking(service, stream=False, evidence=False)
+    item = Item("article", "summarising", "", variables={"article": article}, overrides=_SHORT)
+    request = asking.request(item)
+    answer = client.post(request.path, dict(request.body))
     if not isinstance(answer, Mapping):
         raise Unreachable(f"the server refused a request: {answer}", where=client.url)
     text = look(_first(answer), "message.content")
@@ -223,26 +220,6 @@ def _first(answer: Mapping[str, Json]) -> Tree:
     choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else {}
     return first if isinstance(first, Mapping) else {}
-
-
-def _messages(prompts: Config | None, article: str) -> list[Json]:
-    """System text, examples and the rendered template."""
-    if prompts is None:
-        raise TierlockError("the prompts config does not load", hint="tierlock check")
-    name = prompts.id.name
-
-    def text(key: str) -> str:
-        file = look(prompts.tree, f"{key}.file")
-        return prompts.files[f"{name}/{file}"].decode() if isinstance(file, str) else ""
-
-    template = text("template")
-    messages: list[Json] = [{"role": "system", "content": text("system")}]
-    for line in text("few_shot").splitlines():
-        example = json.loads(line)
-        messages.append({"role": "user", "content": render(template, example["input"])})
-        messages.append({"role": "assistant", "content": example["output"]})
-    messages.append({"role": "user", "content": render(template, {"article": article})})
-    return messages
 
 
 def _fold(layers: Sequence[LayerState], side: str) -> str | Unknown:

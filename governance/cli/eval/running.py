@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,17 +16,14 @@ from governance import __version__
 from governance.cli.progress import progress
 from governance.cli.repository import cache_folder, find
 from governance.errors import TierlockError, Unreadable, Usage
-from governance.records import dataclass
+from governance.records import dataclass, replace
 from governance.verdict import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from governance.adapters.lines import Lines
-    from governance.evals.endpoint import Endpoint
-    from governance.evals.evaluating import Asked, Evaluated
-    from governance.evals.model import Item, Run, Score, Suite
-    from governance.evals.read_back import Look
+    from governance.evals.asked import Asked
+    from governance.evals.evaluating import Evaluated
+    from governance.evals.model import Run, Suite
     from governance.evals.running import RunOptions
     from governance.fingerprint.states import State
     from governance.release.sides import Place
@@ -78,22 +74,20 @@ def run(wanted: Wanted, root: str, *, show_reasons: bool = False) -> Report:
 
 
 def _asked(wanted: Wanted, place: Place) -> Asked:
-    from governance.evals.endpoint import endpoint_of
-    from governance.evals.evaluating import Asked
-    from governance.evals.suites import load_suite
+    from governance.evals.asked import asked_of
 
     state = place.state(wanted.rev or "worktree")
     service = _service(state, wanted.service)
-    suite = load_suite(state.source, wanted.suite or _smoke(service))
-    endpoint = endpoint_of(service, os.environ, url=wanted.url)
-    return Asked(
-        suite,
+    asked = asked_of(
         service,
-        endpoint,
-        _scorer(service, place.root),
-        look=_look(endpoint) if wanted.observed else None,
-        golden=_against(wanted, place, suite),
+        state.source,
+        suite=wanted.suite,
+        url=wanted.url,
+        environ=os.environ,
+        root=place.root,
+        observed=wanted.observed,
     )
+    return replace(asked, golden=_against(wanted, place, asked.suite))
 
 
 def _service(state: State, name: str) -> Service:
@@ -109,39 +103,6 @@ def _service(state: State, name: str) -> Service:
         why = state.findings[0].message if state.findings else "it is not there"
         raise Unreadable(f"a config of `{name}` does not load: {why}", hint="tierlock check")
     return service
-
-
-def _smoke(service: Service) -> str:
-    from governance.engines.keys import look
-
-    name = look(service.tree, "evals.smoke")
-    if not isinstance(name, str):
-        raise Usage(
-            f"service `{service.name}` names no smoke suite",
-            hint="give --suite NAME, or add `evals: {smoke: NAME}` to tierlock.yaml",
-        )
-    return name
-
-
-def _scorer(service: Service, root: str) -> Callable[[Item, Sequence[str]], Score]:
-    from governance.evals.scorers.model import context_of
-    from governance.evals.scorers.registry import score_item
-
-    context = context_of(service, root=root)
-    return lambda item, answers: score_item(item, answers, context)
-
-
-def _look(endpoint: Endpoint) -> Look:
-    from governance.adapters.http import Client
-    from governance.engines.observe import Observation, observe, process_behind
-    from governance.release.sides import LIVE_SECONDS
-
-    def look_at(engine: str, version: str) -> Observation:
-        with Client(endpoint.url, headers=endpoint.headers, timeout=LIVE_SECONDS) as client:
-            process = process_behind(endpoint.url)
-            return observe(engine, version, endpoint.url, http=client, process=process)
-
-    return look_at
 
 
 def _against(wanted: Wanted, place: Place, suite: Suite) -> Run | None:
