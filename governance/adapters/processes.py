@@ -372,3 +372,16 @@ def _started_at(pid: int, proc: Path) -> float | Unknown:
         if ticks is not None:
             return boot + ticks / os.sysconf("SC_CLK_TCK")
     return Unknown(f"the start time of process {pid} cannot be read")
+
+
+def descends(pid: int, from_pid: int, *, proc: Path = _PROC) -> bool:
+    """Whether `pid` is `from_pid`, or a child of it at any depth."""
+    while pid > 0:
+        if pid == from_pid:
+            return True
+        try:
+            # the name in field 2 may hold blanks and parentheses: count from the last closing one
+            pid = int((proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return False
+    return False

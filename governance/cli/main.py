@@ -125,7 +125,7 @@ def _end(done: Any) -> int:
 
     finished: Finished = done
     deliver(finished)
-    return int(finished.report.exit_code)
+    return int(finished.report.exit_code) if finished.then is None else finished.then()
 
 
 def _usage(err: Any) -> None:

@@ -54,7 +54,7 @@ class FormatPath(_PairType):
         return name, path
 
 
-def reporting(function: Callable[..., Report]) -> Command:
+def reporting(function: Callable[..., Report | Finished]) -> Command:
     """`function` with the output options; it gets them as `output` and returns its report."""
     files = click.option(
         "--write", "report_files", type=FormatPath(), multiple=True, help="Also write this file. Repeatable."
@@ -62,7 +62,7 @@ def reporting(function: Callable[..., Report]) -> Command:
     return files(_reporting(function))
 
 
-def pinning(function: Callable[..., Report]) -> Command:
+def pinning(function: Callable[..., Report | Finished]) -> Command:
     """As `reporting`; `--write` without a value asks to pin."""
     files = click.option(
         "--write",
@@ -76,7 +76,7 @@ def pinning(function: Callable[..., Report]) -> Command:
     return files(_reporting(function))
 
 
-def _reporting(function: Callable[..., Report]) -> Command:
+def _reporting(function: Callable[..., Report | Finished]) -> Command:
     @click.option(
         "--format", "report_format", type=click.Choice(FORMATS), default="text", help="Shown on stdout."
     )
@@ -102,7 +102,8 @@ def _reporting(function: Callable[..., Report]) -> Command:
             full=bool(given.pop("full", False)),
             show_content=show_content,
         )
-        return Finished(function(**given, output=output), output)
+        done = function(**given, output=output)
+        return done if isinstance(done, Finished) else Finished(done, output)
 
     return call
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from governance.records import dataclass
@@ -33,10 +34,13 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A report and where it goes: what every command returns."""
+    """A report and where it goes: what every command returns. `then` is called once the report was shown, and
+    what it returns is the exit code: a process that becomes another one.
+    """
 
     report: Report
     output: Output
+    then: Callable[[], int] | None = None
 
 
 def deliver(finished: Finished) -> None:

@@ -46,7 +46,7 @@ def packages(wanted: Wanted, found: list[Finding]) -> Packages | Unknown:
 
     interpreter = _interpreter(wanted)
     if isinstance(interpreter, Unknown):
-        return interpreter if wanted.pid is None else _program(wanted.pid, interpreter)
+        return _native(wanted, interpreter)
     installed = from_distributions(
         distributions(interpreter.path), conda_records(interpreter.prefix), interpreter.prefix
     )
@@ -54,17 +54,40 @@ def packages(wanted: Wanted, found: list[Finding]) -> Packages | Unknown:
     return installed
 
 
-def _program(pid: int, why: Unknown) -> Packages | Unknown:
-    """The program and the shared libraries a process that is not Python has loaded, each by its bytes."""
-    from governance.adapters.platform_facts import loaded_files
-    from governance.adapters.weights import digests
+def _native(wanted: Wanted, why: Unknown) -> Packages | Unknown:
+    """The program and the shared libraries a server that is not Python has loaded, or would load, each by its
+    bytes.
+    """
     from governance.fingerprint.packages import from_program
 
-    files = loaded_files(pid)
-    if isinstance(files, Unknown):
+    if wanted.pid is not None:
+        from governance.adapters.platform_facts import loaded_files
+
+        files = loaded_files(wanted.pid)
+    elif wanted.program is not None:
+        from governance.adapters.loader import linked
+        from governance.adapters.platform_facts import environment
+
+        given = environment() if wanted.environment is None else wanted.environment
+        files = linked(wanted.program, given)
+    else:
         return why
-    hashed = digests(files, ("blake3",))
+    if isinstance(files, Unknown):
+        return files
+    hashed = _remembered(files, ("blake3",), wanted.cache)
     return from_program({file.name: hashed[file.name]["blake3"] for file in files})
+
+
+def _remembered(
+    files: Sequence[File], algorithms: tuple[Algorithm, ...], folder: Path | None
+) -> dict[str, dict[str, str]]:
+    from governance.adapters.digest_cache import DigestCache
+    from governance.adapters.weights import digests
+
+    if folder is None:
+        return digests(files, algorithms)
+    with DigestCache(folder) as cache:
+        return digests(files, algorithms, cache=cache)
 
 
 def _interpreter(wanted: Wanted) -> Interpreter | Unknown:
@@ -83,6 +106,8 @@ def _interpreter(wanted: Wanted) -> Interpreter | Unknown:
             if inside is not None:  # another file system: what runs there does not run here
                 return adapter.interpreter_by_layout(f"{inside}{python}")
             return adapter.interpreter(python)
+        if wanted.program is not None:
+            return Unknown(f"`{wanted.program.name}` is no Python program")
         return adapter.this_interpreter()
     except MissingTool as err:
         return Unknown(err.message)
@@ -97,7 +122,7 @@ def platform(wanted: Wanted, listed: Packages | Unknown, found: list[Finding]) -
     interpreter = _interpreter(wanted)
     inside = None if wanted.pid is None else platform_facts.root_of(wanted.pid)
     host = platform_facts.host(inside or Path("/"))
-    environment = platform_facts.environment(wanted.pid)
+    environment = platform_facts.environment(wanted.pid) if wanted.environment is None else wanted.environment
     entered, evidence = pure.choose_variables(environment)
     os_packages = None if host.dpkg_status is None else pure.dpkg_packages(host.dpkg_status)
     known = None if isinstance(listed, Unknown) else listed

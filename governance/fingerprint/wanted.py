@@ -21,7 +21,8 @@ class Wanted:
     cache. `inspect` is the output of an inspect command, `mounts` what is laid over the image (target to
     local path). `engine` is the declared engine and its version, held against what is installed and what the
     image says. `cache` is the folder of the digest cache, `None` for none. `hub_digests` checks blobs against
-    their names.
+    their names. `program` is a server that is about to be started and is no Python program: the libraries it
+    would load are its packages. `environment` are the variables it will have, in place of our own.
     """
 
     python: Path | None = None
@@ -41,3 +42,5 @@ class Wanted:
     mounts: Mapping[str, Path] = field(default_factory=dict)
     engine: tuple[str, str] = ("", "")
     insecure: bool = False
+    program: Path | None = None
+    environment: Mapping[str, str] | None = None

@@ -1,0 +1,249 @@
+"""What `tierlock serve` needs of the world: the neighbours of the gate and of its watcher."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from governance.adapters.files import WorkTree, read_file, write_atomic
+from governance.cli.repository import cache_folder
+from governance.errors import TierlockError
+from governance.fingerprint.states import State
+from governance.monitor import alerts, config, expected, gate, host, server, weights
+from governance.monitor.alerts import Event, Subject
+from governance.monitor.expected import Expected
+from governance.monitor.gate import Judged, World
+from governance.monitor.ledger import Ledger, dump, load, told, turned
+from governance.monitor.mismatch import Concerns, Seen, together
+from governance.monitor.tags import Tag
+from governance.monitor.watch import Neighbours, Watch, watch
+from governance.records import dataclass
+from governance.release.deploy.ready import is_ready
+from governance.release.deploy.target import state_folder
+from governance.values import Json
+from governance.verdict import Report
+
+if TYPE_CHECKING:
+    from governance.adapters.handover import Self
+    from governance.adapters.ready_port import ReadyPort
+    from governance.adapters.weights import File
+    from governance.cli.progress import Advance
+    from governance.release.sides import Place
+
+_FILE = "gate.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How mismatches are told: the alert command (none when empty) and how often is looked."""
+
+    alert: tuple[str, ...] = ()
+    every: float = 60.0
+
+
+def world(place: Place, *, cached: bool, advance: Advance) -> World:
+    """The neighbours of the gate on this host."""
+    cache = cache_folder("digests") if cached else None
+    return World(place, dict(os.environ), cache, _hasher(cache, advance), _clock_of(place))
+
+
+def _hasher(cache: Path | None, advance: Advance) -> weights.HashFiles:
+    """Hashes all files at once, from the cache where it knows them."""
+
+    def hash_files(files: Sequence[File], algorithm: str) -> Mapping[str, str]:
+        from governance.adapters.digest_cache import DigestCache
+        from governance.adapters.weights import digests
+
+        total, done = sum(file.size for file in files), 0
+
+        def step(count: int) -> None:
+            nonlocal done
+            done += count
+            advance(done, total)
+
+        known = DigestCache(cache) if cache is not None else None
+        try:
+            found = digests(
+                files, ("sha256" if algorithm == "sha256" else "blake3",), cache=known, progress=step
+            )
+        finally:
+            if known is not None:
+                known.close()
+        return {name: each[algorithm] for name, each in found.items()}
+
+    return hash_files
+
+
+def _clock_of(place: Place) -> Callable[[str], float | None]:
+    def changed_at(path: str) -> float | None:
+        try:
+            return Path(place.root, path).lstat().st_mtime
+        except OSError:
+            return None
+
+    return changed_at
+
+
+def memory(place: Place, service: str) -> Ledger:
+    """What lasts since earlier starts; nothing where this clone keeps no state."""
+    try:
+        return load(read_file(state_folder(place, service) / _FILE))
+    except TierlockError:
+        return Ledger()
+
+
+def keep(place: Place, service: str, ledger: Ledger) -> None:
+    """Store what lasts; a folder that cannot be written costs the memory alone."""
+    try:
+        write_atomic(state_folder(place, service) / _FILE, dump(ledger))
+    except TierlockError:
+        return
+
+
+def refused(judged: Judged, place: Place, alert: Sequence[str], say: Callable[[str], None]) -> Report:
+    """The report of a start that is refused, after the alert about it."""
+    now, name = time.time(), judged.asked.service
+    turn = turned(memory(place, name), gate.things(judged), now, gate.decided)
+    ledger = turn.ledger
+    current = tuple(one for one in ledger.lasting if gate.decided(one))
+    untold = tuple(one for one in current if not one.told)
+    if untold and not _alarm(alert, alerts.alert(Event.REFUSED, subject(judged), current, now), say):
+        ledger = told(ledger)
+    keep(place, name, ledger)
+    return gate.report(judged, current, now)
+
+
+def previewed(judged: Judged, place: Place) -> Report:
+    """The report of a dry run: nothing is told, started or remembered."""
+    return _reported(judged, place, dry_run=True)
+
+
+def starting(judged: Judged, place: Place) -> Report:
+    """The report of a start; what is wrong with it is told by the watcher."""
+    return _reported(judged, place, dry_run=False)
+
+
+def _reported(judged: Judged, place: Place, *, dry_run: bool) -> Report:
+    now = time.time()
+    turn = turned(memory(place, judged.asked.service), gate.things(judged), now, gate.decided)
+    current = tuple(one for one in turn.ledger.lasting if gate.decided(one))
+    return gate.report(judged, current, now, dry_run=dry_run)
+
+
+def subject(judged: Judged) -> Subject:
+    """Who alerts are about."""
+    wanted = judged.expected
+    label, fold = (wanted.label, wanted.fingerprint) if wanted is not None else (judged.asked.expect, "")
+    return Subject(judged.asked.service, label, fold, socket.gethostname())
+
+
+def _alarm(command: Sequence[str], body: Mapping[str, Json], say: Callable[[str], None]) -> str:
+    problem = _delivered(command, body)
+    if problem:
+        say(f"the alert was not delivered: {problem}")
+    return problem
+
+
+def _delivered(command: Sequence[str], body: Mapping[str, Json]) -> str:
+    from governance.adapters.alarm import deliver
+
+    return deliver(command, body) if command else ""
+
+
+def start(
+    judged: Judged, here: World, tell: Told, port: ReadyPort | None, say: Callable[[str], None]
+) -> NoReturn:
+    """Leave a watcher and become the server."""
+    from governance.adapters.handover import Self, become, leave
+    from governance.cli.main import guarded
+
+    assert judged.plan is not None
+    process = Self()
+    if tell.every > 0:
+        leave(lambda: guarded(lambda: _watch(judged, here, tell, port, process, say)))
+    become(judged.plan.program, judged.plan.argv, judged.plan.environment)
+
+
+def _watch(
+    judged: Judged, here: World, tell: Told, port: ReadyPort | None, process: Self, say: Callable[[str], None]
+) -> int:
+    """The watcher's whole life; its exit code is nobody's."""
+    target, name = judged.target, judged.asked.service
+    assert target is not None
+    neighbours = Neighbours(
+        up=lambda: is_ready(target),
+        loaded=lambda: _loaded(judged, here, process.pid),
+        read_back=lambda: _read_back(judged, here.place, process.pid),
+        here=_around(judged, here),
+        alarm=lambda body: _delivered(tell.alert, body),
+        say=say,
+        keep=lambda ledger: keep(here.place, name, ledger),
+        now=time.time,
+    )
+    watched = Watch(subject(judged), gate.things(judged), memory(here.place, name), neighbours)
+    if port is not None:
+        port.serve(watched.answer)
+    watch(watched, process, neighbours.up, tell.every)
+    return 0
+
+
+def _loaded(judged: Judged, here: World, pid: int) -> Seen:
+    if judged.expected is None or judged.plan is None:
+        return Seen()
+    return host.loaded(judged.expected.capture, gate.serving(judged.plan, here, pid))
+
+
+def _read_back(judged: Judged, place: Place, pid: int) -> Seen:
+    from governance.monitor.mismatch import Doubt
+
+    if judged.expected is None or judged.target is None:
+        return Seen(doubts=(Doubt("effective", "there is nothing to compare the server with"),))
+    return server.look(judged.expected.side, judged.target, place, pid)
+
+
+def _around(judged: Judged, here: World) -> Callable[[], Seen]:
+    """What the next start on this host would meet, and where the tag of the image stands."""
+    wanted, planned = judged.expected, judged.plan
+    if wanted is None or planned is None:
+        return Seen
+    tag = Tag(_image(wanted))
+
+    def look() -> Seen:
+        state = State(WorkTree(here.place.root))
+        now = state.service(judged.asked.service)
+        found = config.look(wanted.service, now, tuple(state.findings), concerns=Concerns.NEXT_START,
+                            changed_at=here.changed_at)  # fmt: skip
+        serving = gate.serving(planned, here)
+        hosts = host.look(wanted.capture, wanted.packages, serving, concerns=Concerns.NEXT_START)
+        return together((found, hosts, _held(judged, here), tag.look(time.time())))
+
+    return look
+
+
+def _held(judged: Judged, here: World) -> Seen:
+    """A hold that was set while the server runs: it says nothing of the server, and stops the next start."""
+    checks = expected.held(here.place, judged.asked.service, [judged.fingerprint])
+    return gate.as_seen(checks, Concerns.NEXT_START)
+
+
+def _image(wanted: Expected) -> str:
+    from governance.engines.keys import look
+
+    reference = look(wanted.base.tree, "image.ref")
+    return reference if isinstance(reference, str) else ""
+
+
+def asked_words(command: str) -> tuple[str, ...]:
+    """The alert command as words, as a shell would split it. Raises `Usage`."""
+    import shlex
+
+    from governance.errors import Usage
+
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as err:
+        raise Usage(f"`{command}` is no command: {str(err).lower()}", hint="quote it as in a shell") from err
