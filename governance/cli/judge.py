@@ -18,14 +18,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from governance.adapters.files import FileSource
-from governance.cli.repository import GOVERNED, below, find, source
+from governance.cli.repository import GOVERNED, SUITES, below, find, source
 from governance.errors import Usage
 from governance.verdict import Report
 
 if TYPE_CHECKING:
     from governance.engines.model import OptionTable
+    from governance.tiers.check import Beside, Further
+    from governance.tiers.config import Repository
     from governance.values import Absent, Tree, Unknown
     from governance.verdict import EffectiveValue
+
+_ASKING = (SUITES, "configs/prompts/", "configs/sampling/")
+"""Where a change can make an item of a suite unaskable."""
 
 PUSHED = ("PRE_COMMIT_TO_REF", "PRE_COMMIT_LOCAL_BRANCH")
 """Where pre-commit says what is pushed; of a push with a root commit it gives the branch alone."""
@@ -70,13 +75,32 @@ def _judged(tree: FileSource, only: Sequence[str] | None, *, cached: bool) -> Re
         with _nothing_collected(), _counted(seen) as source:
             from governance.tiers.check import check
 
-            return check(source, today=today, only=only, engine_facts=_Facts())
+            return check(source, today=today, only=only, engine_facts=_Facts(), further=_suites(only))
 
     if not cached or only is not None:
         return judged(tree)
     from governance.cli.remembered import remembered
 
     return remembered(tree, today, judged)
+
+
+def _suites(only: Sequence[str] | None) -> Further | None:
+    """What judges eval suites; None when no path of `only` can have changed one, or how it is asked.
+
+    Most commits touch none: what judges suites is imported for those that do.
+    """
+    if only is not None and not any(path.startswith(_ASKING) or path == GOVERNED[-1] for path in only):
+        return None
+
+    def judged(source: FileSource, repository: Repository) -> Beside | None:
+        named = any("evals" in service.tree for service in repository.services.values())
+        if not named and not any(path.startswith(SUITES) for path in only or ()):
+            return None
+        from governance.evals.checking import judge_suites
+
+        return judge_suites(source, repository, only)
+
+    return judged
 
 
 class _Facts:
@@ -139,7 +163,7 @@ def _staged(root: str) -> list[str] | None:
     top = find_root(root)
     folder = below(top, root)
     above = f"{folder}/" if folder else ""
-    moved = Git(top).staged(*(f"{above}{part}" for part in GOVERNED))
+    moved = Git(top).staged(*(f"{above}{part}" for part in (SUITES, *GOVERNED)))
     paths = [change.path.removeprefix(above) for change in moved]
     plain = all(change.status in "AM" and change.after_mode.startswith("100") for change in moved)
     return paths if paths and plain and GOVERNED[-1] not in paths else None

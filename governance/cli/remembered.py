@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _KEEP = 64
-_FORM = "check/1"
-COVERED = ("configs", "tierlock.yaml")
+_FORM = "check/2"
+COVERED = ("configs", "evals", "tierlock.yaml")
 """Everything `check` may ask for: a verdict that saw more is not kept."""
 
 

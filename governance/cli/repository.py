@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SERVICES = "tierlock.yaml"
 GOVERNED = ("configs/base/", "configs/sampling/", "configs/prompts/", SERVICES)
+SUITES = "evals/"
 _CONFIGS = "configs"
 
 

@@ -18,6 +18,7 @@ from governance.evals.model import Item, Suite
 from governance.evals.scorers.all_of import parts_of
 from governance.evals.scorers.entry_point import PREFIX, Entry, defines, entry_of
 from governance.tiers.canonical import digest, text_digest
+from governance.tiers.naming import SUITES, suite_path
 from governance.tiers.reader import Reading, finding_at, read_jsonl
 from governance.values import Json
 from governance.verdict import Finding, Severity, sort_findings
@@ -25,15 +26,9 @@ from governance.verdict import Finding, Severity, sort_findings
 if TYPE_CHECKING:
     from governance.adapters.files import FileSource
 
-FOLDER: Final = "evals"
 SCHEME: Final = "tierlock.suite/1"
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _SILENT: Final = ("tags", "difficulty")
-
-
-def path_of(name: str) -> str:
-    """Where the suite called `name` lies."""
-    return f"{FOLDER}/{name}.jsonl"
 
 
 def name_of(path: str) -> str:
@@ -46,7 +41,7 @@ def load_suite(source: FileSource, name: str) -> Suite:
 
     Raises `Unreadable` with its first fault and how many there are; `tierlock check` shows them all.
     """
-    path = path_of(name)
+    path = suite_path(name)
     try:
         data = source.read(path)
     except Unreadable as err:
@@ -161,5 +156,5 @@ def _source_of(entry: Entry, source: FileSource) -> tuple[str, bytes] | None:
 
 
 def _known(source: FileSource) -> str:
-    names = [name_of(each.path) for each in source.entries(FOLDER) if each.path.endswith(".jsonl")]
+    names = [name_of(each.path) for each in source.entries(SUITES) if each.path.endswith(".jsonl")]
     return f"the suites here are: {', '.join(names)}" if names else "add it, one item a line"

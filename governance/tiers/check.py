@@ -4,14 +4,16 @@
 - Reading and schema come first; a refused config is not judged by rules, and its findings say why.
 - A rule that needs engine tables and was given none is not passed over: the check is undecided.
 - Nothing governed is undecided, not a pass.
+- What lies beside the configs (eval suites) is judged by what is handed in: those modules are above this one.
 - No finding prints a secret: excerpts are cleaned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from governance.records import dataclass
 from governance.tiers.config import Repository, load_repository
 from governance.tiers.exemptions import exempt, subject
 from governance.tiers.judging import Judging
@@ -25,6 +27,22 @@ if TYPE_CHECKING:
     from datetime import date
 
     from governance.adapters.files import FileSource
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What was judged beside configs and services: its check and findings, what it is called, how many of it
+    there are, and how many have findings.
+    """
+
+    check: Check
+    findings: tuple[Finding, ...]
+    name: str
+    judged: int
+    concerned: int
+
+
+Further = Callable[["FileSource", Repository], Beside | None]
 
 _FAMILIES: Final[Mapping[str, str]] = {
     "TL0": "reading",
@@ -42,11 +60,13 @@ def check(
     today: date,
     only: Sequence[str] | None = None,
     engine_facts: EngineFacts | None = None,
+    further: Further | None = None,
 ) -> Report:
     """The report on everything governed in `source`, or on the configs that the paths `only` belong to.
 
     `today` decides which exemptions count. `engine_facts` are the engines' option tables and defaults
     (`governance.engines.facts.Facts`); without them the rules that need them leave the report undecided.
+    `further` judges what lies beside the configs (`governance.evals.checking`), once they are loaded.
     """
     repository = load_repository(source, only)
     judging = Judging(repository, engine_facts)
@@ -61,20 +81,27 @@ def check(
         rules=RULES,
         whole=only is None,
     )
-    findings = sort_findings((*repository.findings, *excused.findings, *excused.about))
+    beside = further(source, repository) if further is not None else None
+    more = beside.findings if beside is not None else ()
+    findings = sort_findings((*repository.findings, *excused.findings, *excused.about, *more))
     findings = tuple(clean(finding) for finding in findings)
-    return _report(source, repository, findings, judging.unjudged)
+    return _report(source, repository, findings, judging.unjudged, beside=beside)
 
 
 def _report(
-    source: FileSource, repository: Repository, findings: tuple[Finding, ...], unjudged: Iterable[str]
+    source: FileSource,
+    repository: Repository,
+    findings: tuple[Finding, ...],
+    unjudged: Iterable[str],
+    *,
+    beside: Beside | None,
 ) -> Report:
     configs = {str(each) for each in repository.configs}
     concerned = {
         subject(finding) for finding in findings if not finding.exempted and finding.path != SERVICES_FILE
     }
     judged = len(configs | {name for name in concerned if name})
-    if not judged and repository.services_file is None and not findings:
+    if not judged and repository.services_file is None and not findings and beside is None:
         nothing = Check("governed files", Outcome.UNDECIDED, f"nothing governed in the {source.label}")
         return Report(
             "check",
@@ -84,6 +111,7 @@ def _report(
             run={"source": source.label, "configs": 0, "rules": len(RULES)},
         )
     checks = [_family(prefix, name, findings, judged) for prefix, name in _FAMILIES.items()]
+    checks += [beside.check] if beside is not None else []
     waiting = sorted(unjudged)
     if waiting:
         detail = f"no engine tables at hand: {', '.join(waiting)} judged nothing"
@@ -92,12 +120,13 @@ def _report(
         "check",
         checks=tuple(checks),
         findings=findings,
-        summary=_summary(findings, len(concerned - {""}), judged),
+        summary=_summary(findings, len(concerned - {""}), judged, beside),
         run={
             "source": source.label,
             "configs": judged,
             "services": len(repository.services),
             "rules": len(RULES),
+            **({beside.name: beside.judged} if beside is not None else {}),
         },
     )
 
@@ -119,7 +148,7 @@ def _counted(count: int, words: str) -> str:
     return f"{count} {words.removesuffix('s') if count == 1 else words}"
 
 
-def _summary(findings: tuple[Finding, ...], concerned: int, judged: int) -> str:
+def _summary(findings: tuple[Finding, ...], concerned: int, judged: int, beside: Beside | None) -> str:
     shown = [finding for finding in findings if not finding.exempted]
     blocking = sum(finding.blocks for finding in shown)
     exempted = len(findings) - len(shown)
@@ -127,9 +156,11 @@ def _summary(findings: tuple[Finding, ...], concerned: int, judged: int) -> str:
     if exempted:
         more.append(f"{_counted(exempted, 'exemptions')} shown with --exempted")
     told = ", ".join(more)
-    if not shown:
-        return f"no findings in {_counted(judged, 'configs')} ({told})"
     among = f", {blocking} blocking," if 0 < blocking < len(shown) else ""
-    return (
-        f"{_counted(len(shown), 'findings')}{among} in {concerned} of {_counted(judged, 'configs')} ({told})"
-    )
+    whole = _counted(judged, "configs")
+    if beside is not None:
+        whole += f" and {_counted(beside.judged, beside.name)}"
+        concerned += beside.concerned
+    if not shown:
+        return f"no findings in {whole} ({told})"
+    return f"{_counted(len(shown), 'findings')}{among} in {concerned} of {whole} ({told})"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from governance.adapters.files import FileSource
 from governance.errors import Unreadable
 from governance.tiers.config import Config, Repository, Service
-from governance.tiers.naming import ROOT, SERVICES_FILE, TIERS, ConfigId, config_of
+from governance.tiers.naming import ROOT, SERVICES_FILE, TIERS, ConfigId, config_of, suite_path, suites_of
 from governance.tiers.reader import Reading, finding_at, read_json, read_jsonl, read_yaml
 from governance.tiers.references import LIMITS, may_have_references, name_fault, references
 from governance.tiers.structure import Layout, layout, shown, twin_finding
@@ -198,7 +198,13 @@ def _chosen(
     """The configs and services that the paths `only` concern."""
     touched = {config_id for path in only if (config_id := config_of(path)) is not None}
     whole = SERVICES_FILE in only
-    names = [name for name, tree in bindings.items() if whole or not touched.isdisjoint(_bound(tree))]
+    names = [
+        name
+        for name, tree in bindings.items()
+        if whole
+        or not touched.isdisjoint(_bound(tree))
+        or any(suite_path(s) in only for _, s in suites_of(tree))
+    ]
     wanted = touched.union(*(_bound(bindings[name]) for name in names))
     return [each for each in found.configs if each in wanted], names
 

@@ -1,22 +1,27 @@
 """Which path is which config: the layout of a governed repository, and the names it accepts.
 
 - `configs/<tier>/<name>.yaml` is a config; `configs/<tier>/<name>/…` are the files it names.
+- `evals/<name>.jsonl` is a suite, which services name.
 - A name has letters and digits of any script, `_`, and inside also `.` and `-`, in composed form (NFC).
 """
 
 from __future__ import annotations
 
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from governance.errors import Usage
 from governance.records import dataclass
+
+if TYPE_CHECKING:
+    from governance.values import KeyPath, Tree
 
 TIERS: Final = ("base", "sampling", "prompts")
 SERVICES_FILE: Final = "tierlock.yaml"
 ROOT: Final = "configs"
 GOVERNED: Final = ("configs/base/", "configs/sampling/", "configs/prompts/", SERVICES_FILE)
 SUFFIX: Final = ".yaml"
+SUITES: Final = "evals/"
 MAX_NAME: Final = 100
 # Windows gives these names to devices, with any suffix; a repository is cloned there too.
 _DEVICES: Final = frozenset(
@@ -55,6 +60,23 @@ class ConfigId:
             reason = why if tier in TIERS else "it begins with none of base/, sampling/, prompts/"
             raise Usage(f"`{text}` names no config: {reason}", hint="write it as sampling/factual")
         return cls(tier, name)
+
+
+def suite_path(name: str) -> str:
+    """Where the suite called `name` lies: `evals/smoke.jsonl`."""
+    return f"{SUITES}{name}.jsonl"
+
+
+def suites_of(tree: Tree) -> tuple[tuple[KeyPath, str], ...]:
+    """The suites that a service's entry in tierlock.yaml names, each with its key below the entry."""
+    evals = tree.get("evals")
+    if not isinstance(evals, dict):
+        return ()
+    found: list[tuple[KeyPath, str]] = [
+        (("evals", key), evals[key]) for key in ("smoke", "full") if key in evals
+    ]
+    found += [(("evals", "suites", index), name) for index, name in enumerate(evals.get("suites", ()))]
+    return tuple(found)
 
 
 def config_of(path: str) -> ConfigId | None:
