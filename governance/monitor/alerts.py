@@ -90,8 +90,8 @@ def text(event: Event, subject: Subject, about: tuple[Lasting, ...], now: float)
 def lines(event: Event, subject: Subject, about: Iterable[Lasting], now: float) -> list[str]:
     """One line of the log for each."""
     over = event is Event.MENDED
-    word = "mended" if over else "mismatch"
-    return [f"{subject.service}: {word}: {one.line(now, over=over)}" for one in about]
+    what = "is mended" if over else f"is not what {subject.release} says"
+    return [f"{subject.service} {what}: {one.line(now, over=over)}" for one in about]
 
 
 def stamp(seconds: float) -> str:

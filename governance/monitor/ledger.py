@@ -42,7 +42,9 @@ class Lasting:
 
     def line(self, now: float, *, over: bool = False) -> str:
         """`sampling temperature: expected 0.1, found 0.9 (this server), for 8 h 3 min`; `over`: it was so."""
-        return f"{self.text} ({self.concerns}), {'was so ' if over else ''}for {duration(now - self.since)}"
+        lasted = now - self.since
+        tail = f", {'was so ' if over else ''}for {duration(lasted)}" if lasted >= 1.0 else ""
+        return f"{self.text} ({self.concerns}){tail}"
 
     @property
     def name(self) -> tuple[str, str]:
@@ -73,9 +75,10 @@ def turned(
     known = {one.name: one for one in ledger.lasting}
     found = {one.name: one for one in ledger.lasting if not judged(one)}
     things: tuple[Thing, ...] = (*seen.mismatches, *seen.doubts)
-    for thing in things:
-        fresh = _lasting(thing, now)
-        found[fresh.name] = _merged(found.get(fresh.name, known.get(fresh.name)), fresh)
+    fresh: dict[tuple[str, str], Lasting] = {}
+    for one in (_lasting(thing, now) for thing in things):
+        fresh.setdefault(one.name, one)  # what concerns the server itself comes first
+    found |= {name: _merged(known.get(name), one) for name, one in fresh.items()}
     lasting = tuple(sorted(found.values(), key=lambda one: (one.since, one.name)))
     appeared = tuple(one for one in lasting if one.name not in known)
     gone = tuple(one for one in ledger.lasting if one.name not in found)

@@ -5,7 +5,8 @@
   was not delivered is tried again at the next look.
 - Ready is: the server answers now, was read back equal, and started as the release says. What concerns the
   next start alone (a file that was edited, a tag that moved) is told and takes no running server away.
-- A server that cannot be read back for once stays what it last was; one that never was is not ready.
+- A server that cannot be read back for once stays what it last was, and is asked again soon: it may be
+  ending, or busy. The second time in a row is told. One that never was read back is not ready.
 - It ends with the server.
 """
 
@@ -52,13 +53,15 @@ class Neighbours:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What is known of the server. `start` is what the gate saw and what it was started as; `live` the last
-    time it could be read back (None: never yet), `silence` the doubts of the last try.
+    time it could be read back (None: never yet), `silence` the doubts of the last try and `silent` how many
+    tries in a row brought nothing else.
     """
 
     start: Seen
     loaded: Seen | None = None
     live: Seen | None = None
     silence: Seen = Seen()
+    silent: int = 0
     here: Seen = Seen()
     looked_at: float | None = None
 
@@ -71,7 +74,8 @@ class Standing:
     @property
     def everything(self) -> Seen:
         """All mismatches and doubts there are now."""
-        found = (self.start, self.loaded, self.live, self.silence, self.here)
+        silence = self.silence if self.silent > 1 else None
+        found = (self.start, self.loaded, self.live, silence, self.here)
         return together(one for one in found if one is not None)
 
 
@@ -95,9 +99,9 @@ class Watch:
             standing = replace(standing, loaded=self._ask.loaded())
         seen = self._ask.read_back()
         if seen.doubts and not seen.mismatches:
-            standing = replace(standing, silence=seen)
+            standing = replace(standing, silence=seen, silent=standing.silent + 1)
         else:
-            standing = replace(standing, live=seen, silence=Seen())
+            standing = replace(standing, live=seen, silence=Seen(), silent=0)
         self.standing = replace(standing, here=self._ask.here(), looked_at=self._ask.now())
         self._turn(Event.MISMATCH)
 
@@ -154,7 +158,7 @@ def watch(watched: Watch, process: Process, up: Callable[[], bool], every: float
         if process.ends_within(STEP):
             return
     watched.look()
-    while not process.ends_within(every if watched.standing.live is not None else min(every, SOON)):
+    while not process.ends_within(min(every, SOON) if watched.standing.silent else every):
         watched.look()
 
 
