@@ -102,6 +102,8 @@ def _balance(loss: float) -> str:
 
 def _chance(verdict: Verdict) -> str:
     exact = mcnemar(verdict.pairs).exact
+    if verdict.pairs.discordance == 0:
+        return "nothing flipped"
     if verdict.effect != 1.0:
         return f"{chance(verdict.chance)}, items of one cluster counted {1 / verdict.effect:.2f}"
     if verdict.chance == exact:

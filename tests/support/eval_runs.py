@@ -49,7 +49,7 @@ def pairs(
     """The results of two runs in which items fell like this."""
     old = [True] * (both + lost) + [False] * (gained + neither)
     new = [True] * both + [False] * lost + [True] * gained + [False] * neither
-    names = [f"{prefix}{task[0]}{number:03}" for number in range(len(old))]
+    names = [f"{prefix}{task[:2]}{number:03}" for number in range(len(old))]
     return (
         [result(name, one, task=task) for name, one in zip(names, old, strict=True)],
         [result(name, one, task=task) for name, one in zip(names, new, strict=True)],
