@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from governance.values import Absent, Tree, Unknown
     from governance.verdict import EffectiveValue
 
-_ASKING = (SUITES, "configs/prompts/", "configs/sampling/")
-"""Where a change can make an item of a suite unaskable."""
+_ASKING = (SUITES, "configs/prompts/")
+"""Where a change has the suites judged. A sampling config can make an item unaskable too, by a shorter
+`overridable`: that is left to the check of the whole, since sampling is what most commits change."""
 
 PUSHED = ("PRE_COMMIT_TO_REF", "PRE_COMMIT_LOCAL_BRANCH")
 """Where pre-commit says what is pushed; of a push with a root commit it gives the branch alone."""
@@ -166,4 +167,6 @@ def _staged(root: str) -> list[str] | None:
     moved = Git(top).staged(*(f"{above}{part}" for part in (SUITES, *GOVERNED)))
     paths = [change.path.removeprefix(above) for change in moved]
     plain = all(change.status in "AM" and change.after_mode.startswith("100") for change in moved)
-    return paths if paths and plain and GOVERNED[-1] not in paths else None
+    # a module of scorers concerns every suite that names it
+    modules = any(path.startswith(SUITES) and not path.endswith(".jsonl") for path in paths)
+    return paths if paths and plain and not modules and GOVERNED[-1] not in paths else None

@@ -24,7 +24,7 @@ HOOKS = {
 }
 """The command lines that run on every commit, and the module whose `hook` answers where more is to do."""
 
-_ROOTS = {"configs", ".tierlock"}
+_ROOTS = {"configs", "evals", ".tierlock"}
 _SERVICES = "tierlock.yaml"
 _ASKED_FOR_A_REF = (
     "PRE_COMMIT_FROM_REF",
@@ -103,7 +103,7 @@ def _ungoverned_only() -> int:
 def may_be_governed(paths: Iterable[str]) -> bool:
     """Whether any of `paths` could matter to a hook: in doubt, yes.
 
-    A folder `configs` or `.tierlock` or a `tierlock.yaml` counts at any depth and in any spelling, so that a
+    A folder `configs`, `evals` or `.tierlock` or a `tierlock.yaml` counts at any depth and in any spelling, so that a
     repository inside a monorepo and a twin that differs by case are looked at.
     """
     for path in paths:

@@ -54,6 +54,7 @@ class _Judging:
     repository: Repository
     suites: dict[str, Suite | None] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    faulty: set[str] = field(default_factory=set)
 
     def suite(self, path: str) -> Suite | None:
         """The suite at `path`; findings are kept the first time."""
@@ -75,6 +76,7 @@ class _Judging:
             if not self.source.entries(path):
                 self._missing(service, key, name)
                 self.suites.setdefault(path, None)
+                self.faulty.add(path)
             elif (suite := self.suite(path)) is not None:
                 self.findings += _misfits(service, suite)
 
@@ -95,7 +97,7 @@ class _Judging:
         if not self.suites:
             return None
         findings = tuple(dict.fromkeys(self.findings))
-        faulty = {each.path for each in findings if each.path in self.suites}
+        faulty = self.faulty | {each.path for each in findings if each.path in self.suites}
         items = sum(len(suite.items) for suite in self.suites.values() if suite is not None)
         errors = sum(each.blocks for each in findings)
         told = f", {errors} error{'' if errors == 1 else 's'}" if errors else ""

@@ -11,13 +11,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import secrets
 import sys
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from governance.adapters import sandbox
 from governance.errors import MissingTool
 from governance.evals.model import Item, Score
 from governance.evals.scorers.json_answers import fences
@@ -36,6 +35,9 @@ from governance.evals.scorers.model import (
     unscored,
     wrong,
 )
+
+if TYPE_CHECKING:
+    from governance.adapters.sandbox import Ended
 
 _MAX_SECONDS: Final = 120
 _MAX_MEMORY_MB: Final = 8192
@@ -82,7 +84,9 @@ def program_of(answer: str) -> str:
 
 def _run(item: Item, code: str) -> tuple[bool, str, str]:
     """Whether the program and its tests ran to their end, what they printed, and what went wrong."""
-    word = secrets.token_hex(16)
+    from governance.adapters import sandbox
+
+    word = os.urandom(16).hex()
     given = {
         "code": code,
         "tests": str(argument(CODE, item, "tests") or ""),
@@ -99,7 +103,7 @@ def _run(item: Item, code: str) -> tuple[bool, str, str]:
     return False, "", _what_failed(ended)
 
 
-def _what_failed(ended: sandbox.Ended) -> str:
+def _what_failed(ended: Ended) -> str:
     """The last line of the traceback, with the line of the test that failed."""
     lines = [line for line in ended.stderr.strip().splitlines() if line.strip()]
     if ended.status < 0:

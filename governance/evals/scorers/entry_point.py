@@ -11,13 +11,10 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from governance.evals.model import Item, Score
@@ -63,6 +60,8 @@ def entry_of(name: str) -> Entry | None:
 
 def defines(source: bytes, function: str) -> str:
     """Why the module `source` has no `function`; empty when it has one. The module is not run."""
+    import ast
+
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as err:
@@ -119,6 +118,9 @@ def _scored(item: Item, result: Any) -> Score:
 
 @lru_cache(maxsize=64)
 def _loaded(root: str, entry: Entry) -> Callable[[str, Mapping[str, Any]], Any]:
+    import importlib.util
+    from pathlib import Path
+
     path = next((file for path in entry.paths if (file := Path(root, path)).is_file()), None)
     if path is None:
         raise _NotThereError(f"there is no `{entry.paths[0]}` in the repository")
