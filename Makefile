@@ -7,13 +7,16 @@ STAMPS := $(VENV)/.stamps
 # Two cores are what we plan for; more are used where they are.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test test-reviewboard check lint types contracts docs docs-check guard bench test-engines ci-lint test-ci lock clean
+.PHONY: demo test container-tools test-reviewboard check lint types contracts docs docs-check guard bench test-engines ci-lint test-ci lock clean
 
 demo: $(STAMPS)/project $(STAMPS)/engine  ## real engine, real weights: equal fingerprints, then a drift and the diff that names it
 	$(BIN)/tierlock demo
 
-test: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine  ## all tests, in parallel
+test: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine container-tools  ## all tests, in parallel
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+container-tools:  ## registry and podman for the tests with real containers, from Debian (160 MB); says what it cannot install
+	-@scripts/container_tools.sh
 
 check: lint types contracts docs-check guard test  ## what CI runs
 

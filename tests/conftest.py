@@ -11,6 +11,7 @@ import pytest
 from governance.adapters import demo_engine
 from governance.adapters.demo_engine import DemoEngine
 from governance.values import Unknown
+from tests.support.containers import ContainerTools, container_tools
 from tests.support.llama_server import LlamaServer, started
 
 SERVER_FIXTURES = {"llama_engine", "llama_server", "start_llama"}
@@ -21,6 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SERVER_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.server)
+        if "containers" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("containers"))
         if item.get_closest_marker("server") is not None:
             item.add_marker(pytest.mark.xdist_group("llama-server"))
 
@@ -34,6 +37,13 @@ def llama_engine() -> DemoEngine:
     if isinstance(found, Unknown):
         pytest.fail(f"{found.reason}: run `make test`, which installs it")
     return found
+
+
+@pytest.fixture(scope="session")
+def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContainerTools]:
+    """A real registry and a real podman; skips, with the reason, where they are not installed."""
+    with container_tools(tmp_path_factory.mktemp("containers")) as tools:
+        yield tools
 
 
 @pytest.fixture(scope="session")
