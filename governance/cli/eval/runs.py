@@ -64,18 +64,26 @@ def _side(word: str, tree: FileSource | None) -> Run | Snapshots:
         return load_run(_read(word), word)
     service, _, release = word.rpartition("@")
     if tree is None:
-        raise Unreadable(f"`{word}` is a release, and here is no repository", hint="tierlock -C FOLDER …")
-    from governance.release.golden import read_golden
+        raise Unreadable(
+            f"`{word}` is a release, and here is no repository", hint="tierlock eval compare -C FOLDER A B"
+        )
     from governance.release.record import load_at
 
-    if release == GOLDEN:
-        current = read_golden(tree, service).current
-        if current is None:
-            raise Unreadable(
-                f"service `{service}` has no golden", hint=f"tierlock golden set {service} RELEASE"
-            )
-        release = current.release
-    return Snapshots(load_at(tree, service, release), tree)
+    chosen = _golden(tree, service) if release == GOLDEN else release
+    return Snapshots(load_at(tree, service, chosen), tree)
+
+
+def _golden(tree: FileSource, service: str) -> str:
+    """The release that is golden now. Raises `Unreadable` when none is, or it was revoked."""
+    from governance.release.golden import read_golden
+
+    current = read_golden(tree, service).current
+    if current is None or current.revoked is not None:
+        why = "was revoked" if current else "is not set"
+        raise Unreadable(
+            f"the golden of service `{service}` {why}", hint=f"tierlock golden set {service} RELEASE"
+        )
+    return current.release
 
 
 def _read(word: str) -> bytes:
