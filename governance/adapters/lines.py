@@ -36,7 +36,7 @@ class Lines:
         self._now = now
         self._synced = now()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(self.path.parent)
             flags = os.O_RDWR | os.O_CREAT | (0 if go_on else os.O_EXCL) | getattr(os, "O_CLOEXEC", 0)
             self._handle = os.open(self.path, flags, 0o644)
             if go_on:
@@ -77,6 +77,13 @@ class Lines:
             raise _unwritable(self.path, err) from err
         finally:
             os.close(self._handle)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as err:
+        raise NotADirectoryError(err.errno, "a file is in the place of its folder") from err
 
 
 def _whole(handle: int) -> int:

@@ -113,7 +113,11 @@ def evidence_fields(dialect: Dialect, sampling: Tree) -> Tree:
     if sampling.get("logprobs", INHERIT) != INHERIT or dialect.api == "responses":
         return {}
     wanted = EVIDENCE.get(dialect.engine, {})
-    found = {name: value for name, value in wanted.items() if dialect.has(name) and name not in sampling}
+    found = {
+        name: value
+        for name, value in wanted.items()
+        if dialect.has(name) and sampling.get(name, INHERIT) == INHERIT
+    }
     return _counted(dialect, found)
 
 
@@ -247,4 +251,3 @@ def _alternatives(choices: Sequence[Json]) -> str:
 def _called(dialect: Dialect) -> str:
     where = " of /v1/responses" if dialect.api == "responses" else ""
     return f"{dialect.engine or 'the interface'} {dialect.version}".strip() + where
-

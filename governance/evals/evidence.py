@@ -115,7 +115,7 @@ def load(data: bytes, path: str) -> Evidence:
     try:
         found = _evidence(tree)
         again = dump(found)
-    except (KeyError, TypeError, ValueError, AttributeError) as err:
+    except (LookupError, TypeError, ValueError, AttributeError) as err:
         what = f"`{err.args[0]}` is missing" if isinstance(err, KeyError) else str(err)
         raise _altered(path, what) from err
     if again != data:

@@ -163,7 +163,7 @@ def _refuse_altered(row: dict[str, Any], line: bytes, where: str) -> None:
     """Raise `Unreadable` when `row` is not, byte for byte, what `dump_row` writes."""
     try:
         again = dump_row(_result(row), _of(row))
-    except (KeyError, TypeError, ValueError, AttributeError) as err:
+    except (LookupError, TypeError, ValueError, AttributeError) as err:
         what = f"`{err.args[0]}` is missing" if isinstance(err, KeyError) else str(err)
         raise Unreadable(f"the row is no whole result: {what}", where=where, hint=_AGAIN) from err
     if again != line:
