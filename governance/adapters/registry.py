@@ -92,27 +92,37 @@ class Registry:
     def manifest(self, name: str, reference: str, accept: str) -> Answer:
         """The manifest `reference` (tag or digest) of repository `name`. Raises `Unreachable`."""
         url = f"{self.base}/v2/{name}/manifests/{reference}"
-        body, headers = self._get(url, {"Accept": accept}, name)
+        body, headers = self.ask(url, {"Accept": accept}, name)
         return Answer(body, headers.get("content-type", ""), headers.get("docker-content-digest", ""))
 
     def has_blob(self, name: str, digest: str) -> bool:
         """Whether repository `name` has the blob `digest`; nothing of it is fetched. Raises `Unreachable`."""
         try:
-            self._get(f"{self.base}/v2/{name}/blobs/{digest}", {}, name, method="HEAD")
+            self.ask(f"{self.base}/v2/{name}/blobs/{digest}", {}, name, method="HEAD")
         except NotThere:
             return False
         return True
 
-    def _get(
-        self, url: str, headers: Mapping[str, str], name: str, *, method: str = "GET"
+    def ask(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        name: str,
+        *,
+        method: str = "GET",
+        body: bytes | None = None,
     ) -> tuple[bytes, dict[str, str]]:
+        """Body and headers (names in lower case) of one request about repository `name`, with what
+        authorises it: to this registry only. Raises `NotThere` on 404, else `Unreachable`.
+        """
+        here = urllib.parse.urlsplit(url).netloc == urllib.parse.urlsplit(self.base).netloc
         for asked in range(2):
-            known = self._authorisation.get(name)
+            known = self._authorisation.get(name) if here else None
             sent = {**headers, "Authorization": known} if known else headers
-            answer = self._send(url, sent, method=method)
+            answer = self._send(url, sent, body, method=method)
             if not isinstance(answer, str):
                 return answer
-            if asked or not self._authorise(answer, name):
+            if asked or not here or not self._authorise(answer, name):
                 break
         have = (
             "with the credentials this host has"

@@ -8,18 +8,19 @@
 
 from __future__ import annotations
 
+from governance.adapters.files import FileSource
 from governance.errors import Unreadable
 from governance.fingerprint.changes import Showing
 from governance.fingerprint.layers import OBSERVED, short
 from governance.fingerprint.services import fingerprint_of
 from governance.release.captures import compare_hosts
 from governance.release.found import Found
-from governance.release.record import Record
+from governance.release.record import Record, load_at
 from governance.release.showing import evidence_text
-from governance.release.sides import CaptureSide, EndpointSide, ReleaseSide, Side, StateSide
+from governance.release.sides import CaptureSide, EndpointSide, Place, ReleaseSide, Side, StateSide
 from governance.tiers.naming import TIERS
 from governance.values import Unknown
-from governance.verdict import LayerState
+from governance.verdict import LayerState, Report
 
 
 def host_of(side: Side) -> Side:
@@ -67,6 +68,17 @@ def tell(found: Found, left: Side, right: Side, showing: Showing) -> None:
             found.notes.append(f"not compared, known of {known.id} only: {', '.join(names)}")
     if isinstance(right, ReleaseSide):
         _records(found, right.record)
+
+
+def since_parent(record: Record, source: FileSource, place: Place) -> Report | None:
+    """What moved from the release before `record` to it; None for the first. Raises as `diff.compare`."""
+    if not record.parent:
+        return None
+    from governance.release.diff import compare
+
+    parent = load_at(source, record.service, record.parent)
+    left, right = (ReleaseSide(one.id, one, place.state(one.commit)) for one in (parent, record))
+    return compare(left, right)
 
 
 def _title(found: Found, left: Side, right: Side) -> str:

@@ -24,15 +24,15 @@ def render(report: Report) -> str:
     """`report` as Markdown that ends in one newline."""
     blocks = [
         _heading(report),
-        _table(("finding", "where", "what"), [_finding(f) for f in report.findings]),
-        _table(("layer", "state", "before", "after"), [_layer(layer) for layer in report.layers]),
-        _table(("change", "before", "after", "effect"), [_change(change) for change in report.changes]),
+        table(("finding", "where", "what"), [_finding(f) for f in report.findings]),
+        table(("layer", "state", "before", "after"), [_layer(layer) for layer in report.layers]),
+        table(("change", "before", "after", "effect"), [_change(change) for change in report.changes]),
         "\n\n".join(_words(report.changes)),
-        _table(("value", "is", "from"), [_value(value) for value in report.values]),
+        table(("value", "is", "from"), [_value(value) for value in report.values]),
         "\n\n".join(_scores(report)),
-        _table(("check", "outcome", "detail"), [_check(c) for c in report.checks if c.detail]),
+        table(("check", "outcome", "detail"), [_check(c) for c in report.checks if c.detail]),
         _list([text(note) for note in report.notes]),
-        f"Next: {_code(report.next)}" if report.next else "",
+        f"Next: {code(report.next)}" if report.next else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -42,10 +42,10 @@ def text(user: str) -> str:
     pieces = plain(user).split("`")
     if len(pieces) % 2 == 0:
         return _inert("`".join(pieces))
-    return "".join(_code(piece) if index % 2 else _inert(piece) for index, piece in enumerate(pieces))
+    return "".join(code(piece) if index % 2 else _inert(piece) for index, piece in enumerate(pieces))
 
 
-def _code(user: str) -> str:
+def code(user: str) -> str:
     """`user` as a code span; as an element when a span could not hold it."""
     shown = plain(user)
     if not shown:
@@ -74,7 +74,7 @@ def _finding(finding: Finding) -> Sequence[str]:
     what.append(f"exempted: {text(finding.exempted)}" if finding.exempted else "")
     return (
         f"{finding.code} {finding.severity.value}",
-        _code(place),
+        code(place),
         "<br>".join(part for part in what if part),
     )
 
@@ -88,15 +88,15 @@ def _layer(layer: LayerState) -> Sequence[str]:
 def _side(side: str | Unknown | None) -> str:
     if side is None:
         return ""
-    return f"unknown: {text(side.reason)}" if isinstance(side, Unknown) else _code(short(side))
+    return f"unknown: {text(side.reason)}" if isinstance(side, Unknown) else code(short(side))
 
 
 def _change(change: Change) -> Sequence[str]:
-    before, after = (_code(shorten(show(value), _VALUE_WIDTH)) for value in (change.before, change.after))
+    before, after = (code(shorten(show(value), _VALUE_WIDTH)) for value in (change.before, change.after))
     before += f"<br>{text(change.before_from)}" if change.before_from else ""
     after += f"<br>{text(change.after_from)}" if change.after_from else ""
     effect = f"{change.risk.value}: {text(change.effect)}" if change.effect else change.risk.value
-    return f"{text(change.layer)} {_code(change.key)}", before, after, effect
+    return f"{text(change.layer)} {code(change.key)}", before, after, effect
 
 
 def _words(changes: Sequence[Change]) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _words(changes: Sequence[Change]) -> Iterator[str]:
             lines = [plain(line) for line in change.text]
             fence = "`" * (max(3, *(_longest_run(line) + 1 for line in lines)))
             body = "\n".join(lines)
-            yield f"{_code(change.key)}\n\n{fence}diff\n{body}\n{fence}"
+            yield f"{code(change.key)}\n\n{fence}diff\n{body}\n{fence}"
 
 
 def _longest_run(line: str) -> int:
@@ -118,12 +118,12 @@ def _longest_run(line: str) -> int:
 
 
 def _value(value: EffectiveValue) -> Sequence[str]:
-    shown = _code(shorten(show(value.value), _VALUE_WIDTH))
+    shown = code(shorten(show(value.value), _VALUE_WIDTH))
     origin = [text(value.provenance)]
     if value.source is not ABSENT and show(value.source) != show(value.value):
-        origin.append(f"the config says {_code(show(value.source))}")
+        origin.append(f"the config says {code(show(value.source))}")
     origin.append(text(value.note))
-    return _code(value.key), shown, "<br>".join(part for part in origin if part)
+    return code(value.key), shown, "<br>".join(part for part in origin if part)
 
 
 def _check(check: Check) -> Sequence[str]:
@@ -134,12 +134,13 @@ def _scores(report: Report) -> Iterator[str]:
     """Each table of scores; what is no table as code."""
     for head, rows in tables(report.scores):
         if head:
-            yield _table([text(name) for name in head], [[text(word) for word in row] for row in rows])
+            yield table([text(name) for name in head], [[text(word) for word in row] for row in rows])
         else:
-            yield _list([_code(row[0]) for row in rows])
+            yield _list([code(row[0]) for row in rows])
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose cells are Markdown already; empty without rows."""
     if not rows:
         return ""
     lines = [head, ["---"] * len(head), *rows]

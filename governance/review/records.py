@@ -2,6 +2,7 @@
 
 - Approvals, releases, snapshots and evidence are kept for ever: one may be added, none may change or go. A
   rename is one that goes and one that comes.
+- A release may have a signature beside it (`v41.json.sig`), kept for ever like the record itself.
 - Golden pointers and holds move: they only have to be well-formed. Schemas for editors are nobody's record.
 - Anything else there is out of place; so is a link or a submodule.
 - A record of a newer format is undecided. Whether a signature is right is judged where it counts (the gate).
@@ -15,6 +16,7 @@ from enum import Enum
 from typing import Final
 
 from governance.adapters.files import Kind
+from governance.adapters.sshsig import parse
 from governance.errors import NewerFormat, Unreadable
 from governance.records import dataclass
 from governance.review import statement
@@ -24,6 +26,8 @@ from governance.tiers.structure import shown
 from governance.verdict import Check, Finding, Outcome, Report, sort_findings
 
 ROOT: Final = ".tierlock/"
+RELEASES: Final = ".tierlock/releases/"
+SIGNATURE: Final = ".json.sig"
 
 
 class Kept(Enum):
@@ -120,6 +124,11 @@ def _content(
             return
     except Unreadable as err:
         yield Finding("TL520", err.message, path=name, hint=err.hint)
+        return
+    if path.startswith(RELEASES) and path.endswith(SIGNATURE):
+        if parse(data.decode("ascii", "replace")) is None:
+            message = "the signature of a release is not one as ssh-keygen writes it"
+            yield Finding("TL520", message, path=name, hint=f"git rm --cached {name}")
         return
     if not path.endswith((".json", ".jsonl")):
         message = "a record is a .json or .jsonl file"

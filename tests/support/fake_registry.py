@@ -1,7 +1,7 @@
 """A small OCI registry in this process: manifests, tags, tokens and basic auth, over real HTTP on 127.0.0.1.
 
-It follows the distribution specification as far as reading manifests goes, and passes the contract tests that
-a real registry passes. It can also misbehave: answer busy, send other bytes, ask for a token.
+It follows the distribution specification as far as manifests, blobs and referrers go, and passes the contract
+tests that a real registry passes. A token to read does not let anybody write. It can also misbehave: answer busy, send other bytes, ask for a token.
 """
 
 from __future__ import annotations
@@ -43,12 +43,16 @@ def index(manifests: Mapping[str, bytes]) -> bytes:
     return json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}).encode()
 
 
+_TOKENS = ("Bearer token-of-the-test", "Bearer token-of-the-writer")
+
+
 class FakeRegistry:
     """`with FakeRegistry() as registry: registry.push("team/app", "v1", body)`; `registry.host` is its
     address.
 
     `login` is (user, password) and `scheme` `none`, `basic` or `bearer`. `busy` answers are 503 before the
-    next good one. `requests` holds what was asked: path and headers.
+    next good one. `lists_referrers` is false for a registry of before the specification 1.1.
+    `requests` holds what was asked: path and headers.
     """
 
     def __init__(self, *, login: tuple[str, str] | None = None, scheme: str = "none") -> None:
@@ -57,6 +61,8 @@ class FakeRegistry:
         self.layers: set[tuple[str, str]] = set()
         self.tags: dict[tuple[str, str], str] = {}
         self.requests: list[tuple[str, dict[str, str]]] = []
+        self.uploads: dict[tuple[str, str], bytes] = {}
+        self.lists_referrers = True
         self.busy = 0
         self.lie: bytes | None = None
         self.claimed_digest: str | None = None
@@ -116,15 +122,73 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
             elif "/blobs/" in self.path:
                 name, _, digest = self.path.removeprefix("/v2/").partition("/blobs/")
                 there = (name, digest) in registry.layers
-                self._send(200 if there else 404, b"", {})
+                self._send(200 if there else 404, registry.uploads.get((name, digest), b""), {})
+            elif "/referrers/" in self.path:
+                self._referrers()
             else:
                 self._manifest(headers)
 
         def do_HEAD(self) -> None:
             self.do_GET()
 
+        def do_PUT(self) -> None:
+            """The second half of an upload, or a manifest."""
+            headers = {key.lower(): value for key, value in self.headers.items()}
+            registry.requests.append((self.path, {**headers, ":method": self.command}))
+            body = self.rfile.read(int(headers.get("content-length", "0")))
+            if not self._allowed(headers):
+                challenge = {"WWW-Authenticate": self._challenge()}
+                self._send(401, b'{"errors": [{"code": "UNAUTHORIZED"}]}', challenge)
+            elif "/blobs/uploads/" in self.path:
+                self._blob(body)
+            else:
+                self._put_manifest(body)
+
+        def _blob(self, body: bytes) -> None:
+            parts = urlsplit(self.path)
+            name = parts.path.removeprefix("/v2/").partition("/blobs/")[0]
+            wanted = parse_qs(parts.query).get("digest", [""])[0]
+            if wanted != digest_of(body):
+                self._send(400, b'{"errors": [{"code": "DIGEST_INVALID"}]}', {})
+                return
+            registry.uploads[(name, wanted)] = body
+            registry.layers.add((name, wanted))
+            self._send(201, b"", {"Docker-Content-Digest": wanted})
+
+        def _put_manifest(self, body: bytes) -> None:
+            name, _, reference = self.path.removeprefix("/v2/").partition("/manifests/")
+            tree = json.loads(body)
+            blobs = [*tree.get("layers", ()), *([tree["config"]] if "config" in tree else ())]
+            missing = [one for one in blobs if (name, one["digest"]) not in registry.layers]
+            if missing:
+                self._send(400, b'{"errors": [{"code": "MANIFEST_BLOB_UNKNOWN"}]}', {})
+                return
+            tag = "" if reference.startswith("sha256:") else reference
+            headers = {"Docker-Content-Digest": registry.push(name, tag, body)}
+            if registry.lists_referrers and "subject" in tree:
+                headers["OCI-Subject"] = tree["subject"]["digest"]
+            self._send(201, b"", headers)
+
+        def _referrers(self) -> None:
+            if not registry.lists_referrers:
+                self._send(404, b"404 page not found", {})
+                return
+            name, _, subject = self.path.removeprefix("/v2/").partition("/referrers/")
+            found = []
+            for (owner, digest), body in registry.blobs.items():
+                tree = json.loads(body)
+                if owner == name and tree.get("subject", {}).get("digest") == subject:
+                    kept = {key: tree[key] for key in ("artifactType", "annotations") if key in tree}
+                    kept |= {"mediaType": tree["mediaType"], "digest": digest, "size": len(body)}
+                    found.append(kept)
+            answer = {"schemaVersion": 2, "mediaType": INDEX, "manifests": found}
+            self._send(200, json.dumps(answer).encode(), {"Content-Type": INDEX})
+
         def do_POST(self) -> None:
-            """The exchange of an identity token (the docker token specification)."""
+            """The start of an upload, or the exchange of an identity token (docker token specification)."""
+            if self.path.endswith("/blobs/uploads/"):
+                self._start()
+                return
             form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
             registry.requests.append((self.path, {"form": form.get("grant_type", [""])[0]}))
             user, token = registry.login or ("", "")
@@ -132,6 +196,15 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
                 self._send(200, b'{"access_token": "token-of-the-test"}', {})
             else:
                 self._send(401, b"{}", {})
+
+        def _start(self) -> None:
+            headers = {key.lower(): value for key, value in self.headers.items()}
+            registry.requests.append((self.path, {**headers, ":method": self.command}))
+            if not self._allowed(headers):
+                challenge = {"WWW-Authenticate": self._challenge()}
+                self._send(401, b'{"errors": [{"code": "UNAUTHORIZED"}]}', challenge)
+                return
+            self._send(202, b"", {"Location": f"{self.path}one-upload?state=1"})
 
         def _manifest(self, headers: Mapping[str, str]) -> None:
             name, _, reference = self.path.removeprefix("/v2/").partition("/manifests/")
@@ -152,14 +225,17 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
             given = headers.get("authorization", "")
             if registry.scheme == "basic":
                 return given == self._basic()
-            return registry.scheme == "none" or given == "Bearer token-of-the-test"
+            writes = self.command in ("POST", "PUT")
+            tokens = ("Bearer token-of-the-writer",) if writes else _TOKENS
+            return registry.scheme == "none" or given in tokens
 
         def _challenge(self) -> str:
             if registry.scheme == "basic":
                 return 'Basic realm="registry"'
             name = self.path.removeprefix("/v2/").partition("/manifests/")[0].partition("/blobs/")[0]
             realm = f"http://{registry.host}/token"
-            return f'Bearer realm="{realm}",service="fake",scope="repository:{name}:pull"'
+            actions = "pull,push" if self.command in ("POST", "PUT") else "pull"
+            return f'Bearer realm="{realm}",service="fake",scope="repository:{name}:{actions}"'
 
         def _token(self, headers: Mapping[str, str]) -> None:
             query = parse_qs(urlsplit(self.path).query)
@@ -167,7 +243,8 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
                 "repository:"
             )
             if scoped and (registry.login is None or headers.get("authorization") == self._basic()):
-                self._send(200, b'{"token": "token-of-the-test", "expires_in": 60}', {})
+                who = "writer" if query["scope"][0].endswith("push") else "test"
+                self._send(200, f'{{"token": "token-of-the-{who}", "expires_in": 60}}'.encode(), {})
             else:
                 self._send(401, b"{}", {})
 

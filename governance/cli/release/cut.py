@@ -64,13 +64,14 @@ def command(
     """
     from governance import __version__
     from governance.cli.capturing import read
+    from governance.cli.release.naming import actor
     from governance.cli.review import judging
     from governance.release.cutting import Terms, cut
     from governance.release.sides import Place
 
     place = Place(find(root or ""))
     terms = Terms(
-        actor=by or _whoever(place),
+        actor=by or actor(place),
         created_at=clock.stamp(),
         today=clock.today(),
         tool=f"tierlock {__version__}",
@@ -99,10 +100,10 @@ class _Writing:
         if sign:
             files = self._signature(key) | files
         self._write(files)
-        notes = [f"wrote      {path}" for path in files]
+        notes = [f"  wrote      {path}" for path in files]
         following = f'git add .tierlock && git commit -m "{self._message()}"'
         if commit:
-            notes.append(f"commit     {self._commit(files)} {self._message()}")
+            notes.append(f"  commit     {self._commit(files)} {self._message()}")
             following = f"tierlock golden set {self.record.service} {self.record.id}"
         report = self.done.report
         return replace(report, notes=(*report.notes, *notes), next=following)
@@ -135,33 +136,9 @@ class _Writing:
         write_new(top / self.record.path, files[self.record.path])
 
     def _commit(self, files: Mapping[str, bytes]) -> str:
-        from governance.adapters.git_commits import commit_paths
+        from governance.cli.release.naming import commit_here
 
-        git = self.place.git()
-        assert git is not None
-        folder = self.place.folder(git)
-        above = f"{folder}/" if folder else ""
-        paths = [f"{above}{path}" for path in (*files, *self.done.evidence)]
-        return commit_paths(git, paths, self._message())[:12]
+        return commit_here(self.place, [*files, *self.done.evidence], self._message())
 
     def _message(self) -> str:
         return f"release {self.record.service} {self.record.id} ({self.record.fingerprint[:12]})"
-
-
-def _whoever(place: Place) -> str:
-    """Who git would name, by the name the policy has for the address."""
-    from governance.adapters.git_history import idents
-    from governance.fingerprint.states import State
-    from governance.review.authors import ident
-    from governance.review.policy import Policy, has_policy
-
-    git = place.git()
-    text = idents(git).get("committer", "") if git is not None else ""
-    found = ident(text, "committer") if text else None
-    if found is None or git is None or not git.has_commits():
-        return "unknown"
-    state: State = place.state("HEAD")
-    person = (
-        Policy.of(state.settings()).person_of_email(found.email) if has_policy(state.settings()) else None
-    )
-    return person or f"{found.name} <{found.email}>"

@@ -14,6 +14,9 @@ RELEASE: Final = {
     "list": "governance.cli.release.list",
     "show": "governance.cli.release.show",
     "verify": "governance.cli.release.verify",
+    "notes": "governance.cli.release.notes",
+    "export": "governance.cli.release.export",
+    "unhold": "governance.cli.release.unhold",
 }
 
 
@@ -37,4 +40,6 @@ def command() -> None:
       tierlock release show summarizer v42
       tierlock release verify summarizer v42
       tierlock diff summarizer@v41 summarizer@v42    what moved between two releases
+      tierlock release notes summarizer v42 -o NOTES.md
+      tierlock release export summarizer v42 --attach
     """

@@ -1,11 +1,17 @@
-"""Which release is meant: `summarizer v42`, `summarizer@v42`, or a service alone for its newest."""
+"""Which release is meant: `summarizer v42`, `summarizer@v42`, or the newest of a service; and who acts."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from governance.adapters.files import FileSource
 from governance.errors import Usage
 from governance.release import record as records
 from governance.release.record import Record
+
+if TYPE_CHECKING:
+    from governance.release.sides import Place
 
 
 def split(service: str, release: str | None) -> tuple[str, str]:
@@ -29,3 +35,30 @@ def chosen(source: FileSource, service: str, release: str | None) -> Record:
         hint = f"there are releases of: {known}" if known else f"tierlock release cut {name}"
         raise Usage(f"service `{name}` has no releases", hint=hint)
     return newest
+
+
+def actor(place: Place) -> str:
+    """Who git would name, by the name the policy has for that address."""
+    from governance.adapters.git_history import idents
+    from governance.review.authors import ident
+    from governance.review.policy import Policy, has_policy
+
+    git = place.git()
+    text = idents(git).get("committer", "") if git is not None else ""
+    found = ident(text, "committer") if text else None
+    if found is None or git is None or not git.has_commits():
+        return "unknown"
+    settings = place.state("HEAD").settings()
+    person = Policy.of(settings).person_of_email(found.email) if has_policy(settings) else None
+    return person or f"{found.name} <{found.email}>"
+
+
+def commit_here(place: Place, paths: Sequence[str], message: str) -> str:
+    """The first 12 digits of a new commit of `paths`, which are relative to the governed root."""
+    from governance.adapters.git_commits import commit_paths
+
+    git = place.git()
+    assert git is not None
+    folder = place.folder(git)
+    above = f"{folder}/" if folder else ""
+    return commit_paths(git, [f"{above}{path}" for path in paths], message)[:12]

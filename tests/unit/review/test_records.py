@@ -10,7 +10,7 @@ import pytest
 from governance.review import records, statement
 from governance.review.records import KINDS
 from governance.verdict import Outcome, Report
-from tests.support.approvals import NOW, record
+from tests.support.approvals import NOW, pretended_key, pretended_signature, record
 from tests.support.command import Tierlock
 from tests.support.repos import Repo, make_repo
 
@@ -53,6 +53,22 @@ def test_adding_records_is_fine(command: Tierlock, repo: Repo) -> None:
     repo.write({other.path: statement.dump(other), RELEASE.replace("v1", "v2"): "{}\n"})
     repo.git("add", "-A")
     assert codes(command) == []
+
+
+def test_a_release_may_have_its_signature_beside_it(command: Tierlock, repo: Repo) -> None:
+    """It is a signature as ssh-keygen writes one, it is kept for ever, and no other record has any."""
+    good = pretended_signature(b"the record", pretended_key("reviewer-a"))
+    repo.write({f"{RELEASE}.sig": good})
+    repo.git("add", "-A")
+    assert codes(command) == []
+    repo.git("commit", "-q", "-m", "signed")
+    repo.write({f"{RELEASE}.sig": good.replace("BEGIN", "BEGIM")})
+    repo.git("add", "-A")
+    assert codes(command) == ["TL521"]
+    repo.git("checkout", "-q", "HEAD", "--", ".")
+    repo.write({RELEASE.replace("v1", "v2") + ".sig": "no signature\n", f"{SNAPSHOT}.sig": good})
+    repo.git("add", "-A")
+    assert codes(command) == ["TL520", "TL523"]
 
 
 def _fields(said: object) -> dict[str, object]:
