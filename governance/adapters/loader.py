@@ -124,22 +124,15 @@ def _loader_of(program: Path) -> str | Unknown:
 def _named(head: bytes) -> str:
     """The text of PT_INTERP; empty when there is none or the headers make no sense."""
     wide, order = head[4] == 2, "<" if head[5] == 1 else ">"
+    word, place, sizes, offset = ("Q", 32, 54, 8) if wide else ("I", 28, 42, 4)
     try:
-        if wide:
-            table, size, count = (
-                struct.unpack_from(f"{order}Q", head, 32)[0],
-                *struct.unpack_from(f"{order}HH", head, 54),
-            )
-        else:
-            table, size, count = (
-                struct.unpack_from(f"{order}I", head, 28)[0],
-                *struct.unpack_from(f"{order}HH", head, 42),
-            )
-        for at in range(table, table + size * count, size):
-            if struct.unpack_from(f"{order}I", head, at)[0] != _INTERPRETER:
-                continue
-            start = struct.unpack_from(f"{order}Q" if wide else f"{order}I", head, at + (8 if wide else 4))[0]
-            return os.fsdecode(head[start:].partition(b"\0")[0])
+        (table,) = struct.unpack_from(f"{order}{word}", head, place)
+        size, count = struct.unpack_from(f"{order}HH", head, sizes)
+        for number in range(count):
+            at = table + number * size
+            if struct.unpack_from(f"{order}I", head, at)[0] == _INTERPRETER:
+                (start,) = struct.unpack_from(f"{order}{word}", head, at + offset)
+                return os.fsdecode(head[start:].partition(b"\0")[0])
     except (struct.error, IndexError):
         return ""
     return ""

@@ -88,6 +88,10 @@ def _layer(name: str, expected: Capture | None, serving: Serving, concerns: Conc
         why = recorded.reason if isinstance(recorded, Unknown) else "the release has no capture of it"
         return Seen(uncovered=((name, why),))
     assert expected is not None
+    listed = isinstance(recorded, Packages) and recorded.form in LISTS
+    digest = expected.digests()[name]
+    if isinstance(digest, Unknown) and not listed:
+        return Seen(uncovered=((name, digest.reason),))
     here = _taken(name, _wanted(recorded, serving))
     if isinstance(here, Unknown):
         return _doubt(name, here.reason, concerns)
