@@ -173,4 +173,6 @@ def _any_cut(results: Iterable[Result]) -> bool:
 
 
 def _server(result: Result) -> str:
-    return " ".join(part for part in (result.model, result.system_fingerprint) if part)
+    """What the server calls itself; of a path only the file, for the folder is that of one host."""
+    model = result.model.rpartition("/")[2] if result.model.startswith("/") else result.model
+    return " ".join(part for part in (model, result.system_fingerprint) if part)
