@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from governance.release.record import ApprovalRef, EvidenceRef, Record
 from governance.report.content import hidden, without_secrets
-from governance.report.escape import shorten, show
+from governance.report.escape import short, shorten, show
 from governance.report.markdown import code, table, text
 from governance.values import Effect, Unknown, Value
 from governance.verdict import Change, LayerState, Report
 
 _WIDTH = 120
+_SAID_BELOW = ("evidence ", "approvals ", "accepted ")
 
 
 def render(record: Record, moved: Report | None = None) -> str:
@@ -67,10 +68,13 @@ def _moved(record: Record, report: Report) -> Iterator[str]:
     else:
         risk = max((one.risk for one in report.changes), key=lambda one: one.rank, default=Effect.OUTPUT)
         yield f"Risk: **{risk.value}**"
-    yield table(("layer", "state", "before", "after"), [_layer(one) for one in report.layers])
+    rows = [_layer(one) for one in report.layers if one.state != "same"]
+    yield from [table(("layer", "state", "before", "after"), rows)] if rows else []
+    if same := [text(one.name) for one in report.layers if one.state == "same"]:
+        yield f"The same: {', '.join(same)}."
     if report.changes:
         yield table(("change", "before", "after", "effect"), [_change(one) for one in report.changes])
-    causes = [note for note in report.notes if not note.startswith(("evidence ", "approvals ", "accepted "))]
+    causes = [note for note in report.notes if not note.startswith(_SAID_BELOW) and "--" not in note]
     if causes:
         yield "\n".join(f"- {text(' '.join(note.split()))}" for note in causes)
 
@@ -78,7 +82,7 @@ def _moved(record: Record, report: Report) -> Iterator[str]:
 def _layer(layer: LayerState) -> tuple[str, str, str, str]:
     state = f"**{layer.state}**" if layer.state == "changed" else layer.state
     sides = [code(side[:12]) if isinstance(side, str) else "" for side in (layer.before, layer.after)]
-    return (text(layer.name), state + (f" {text(layer.detail)}" if layer.detail else ""), sides[0], sides[1])
+    return text(layer.name), state + (f" ({text(layer.detail)})" if layer.detail else ""), sides[0], sides[1]
 
 
 def _change(change: Change) -> tuple[str, str, str, str]:
@@ -89,7 +93,8 @@ def _change(change: Change) -> tuple[str, str, str, str]:
 
 
 def _side(value: Value, origin: str) -> str:
-    return code(shorten(show(value), _WIDTH)) + (f"<br>{text(origin)}" if origin else "")
+    shown = short(value) if isinstance(value, str) else show(value)
+    return code(shorten(shown, _WIDTH)) + (f"<br>{text(origin)}" if origin else "")
 
 
 def _evidence(one: EvidenceRef) -> tuple[str, str, str, str, str]:
@@ -116,7 +121,8 @@ def _approvals(approvals: Sequence[ApprovalRef]) -> list[tuple[str, str, str]]:
 def _open(record: Record) -> Iterator[str]:
     for name, value in record.layers.items():
         if isinstance(value, Unknown):
-            yield f"- {name}: {text(value.reason)}"
+            reason = value.reason if len(value.reason) <= _WIDTH else value.reason.partition(": ")[0]
+            yield f"- {name}: {text(reason)}"
 
 
 def _commands(record: Record) -> str:

@@ -108,7 +108,7 @@ def test_a_push_logs_in_and_no_blob_is_sent_twice(scheme: str) -> None:
         assert len(sent) == 1
     with (
         FakeRegistry(login=("user", "secret"), scheme=scheme) as fake,
-        pytest.raises(Unreachable, match="refuses|gives no token"),
+        pytest.raises(Unreachable, match=r"refuses|gives no token"),
     ):
         push_blob(Registry(fake.host), NAME, b"{}")
 

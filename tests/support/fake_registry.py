@@ -1,7 +1,8 @@
 """A small OCI registry in this process: manifests, tags, tokens and basic auth, over real HTTP on 127.0.0.1.
 
 It follows the distribution specification as far as manifests, blobs and referrers go, and passes the contract
-tests that a real registry passes. A token to read does not let anybody write. It can also misbehave: answer busy, send other bytes, ask for a token.
+tests that a real registry passes. A token to read does not let anybody write. It can also misbehave: answer
+busy, send other bytes, ask for a token.
 """
 
 from __future__ import annotations
