@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "diff": "governance.cli.diff",
     "review": "governance.cli.review.group",
     "release": "governance.cli.release.group",
+    "golden": "governance.cli.golden.group",
     "eval": "governance.cli.eval.group",
     "serve": "governance.cli.serve",
     "demo": "governance.cli.demo",

@@ -31,10 +31,24 @@ def chosen(source: FileSource, service: str, release: str | None) -> Record:
         return records.load_at(source, name, written)
     newest = records.latest(source, name)
     if newest is None:
-        known = ", ".join(records.services_in(source))
-        hint = f"there are releases of: {known}" if known else f"tierlock release cut {name}"
-        raise Usage(f"service `{name}` has no releases", hint=hint)
+        raise no_releases(source, name)
     return newest
+
+
+def no_releases(source: FileSource, service: str) -> Usage:
+    """The mistake of naming a service that nothing was released of."""
+    known = ", ".join(records.services_in(source))
+    hint = f"there are releases of: {known}" if known else f"tierlock release cut {service}"
+    return Usage(f"service `{service}` has no releases", hint=hint)
+
+
+def newest_id(source: FileSource, service: str, release: str | None) -> tuple[str, str]:
+    """Service and id that are meant, without reading the record. Raises `Usage` when there is no release."""
+    name, written = split(service, release)
+    known = records.ids(source, name)
+    if written or known:
+        return name, written or known[-1]
+    raise no_releases(source, name)
 
 
 def actor(place: Place) -> str:
