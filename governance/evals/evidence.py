@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
 from governance.errors import NewerFormat, Unreadable
@@ -51,9 +52,12 @@ def path_of(service: str, fingerprint: str, suite_digest: str, at: str = "") -> 
 
 
 def free_path(source: FileSource, service: str, fingerprint: str, suite_digest: str, *, at: str) -> str:
-    """Where new evidence goes: the bare name when there is none yet, else the name with its time."""
-    bare = path_of(service, fingerprint, suite_digest)
-    return path_of(service, fingerprint, suite_digest, at) if source.entries(bare) else bare
+    """Where new evidence goes: the bare name when there is none yet, else the name with its time; a number
+    behind it when that is taken too. No record is ever replaced.
+    """
+    bare, timed = (path_of(service, fingerprint, suite_digest, time) for time in ("", at))
+    numbered = (timed.replace(".json", f"-{number}.json") for number in count(2))
+    return next(path for path in chain((bare, timed), numbered) if not source.entries(path))
 
 
 def results_path(path: str) -> str:
@@ -87,7 +91,7 @@ def filed_for(
             raise _altered(entry.path, f"it is of the service `{one.service}`")
         if one.fingerprint == fingerprint and suite_digest in ("", one.suite_digest):
             found.append(Filed(entry.path, hashlib.sha256(data).hexdigest(), one))
-    return tuple(sorted(found, key=lambda filed: (filed.evidence.ended_at, filed.path)))
+    return tuple(sorted(found, key=lambda filed: (filed.evidence.ended_at, len(filed.path), filed.path)))
 
 
 def dump(evidence: Evidence) -> bytes:

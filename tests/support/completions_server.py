@@ -58,10 +58,7 @@ def serving(replies: Replies, *, pages: Mapping[str, Json] | None = None) -> Ite
     """A server that replies as `replies` says; `pages` are answered to GET."""
     ready, done = threading.Event(), threading.Event()
     server = CompletionsServer("")
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(
-        target=lambda: loop.run_until_complete(_serve(server, replies, pages or {}, ready, done))
-    )
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(server, replies, pages or {}, ready, done)))
     thread.start()
     try:
         assert ready.wait(10)
@@ -69,7 +66,6 @@ def serving(replies: Replies, *, pages: Mapping[str, Json] | None = None) -> Ite
     finally:
         done.set()
         thread.join()
-        loop.close()
 
 
 async def _serve(
