@@ -47,11 +47,17 @@ def _coverage(found: Comparison) -> Iterator[Check]:
 def coverage(side: Side, needed: float) -> str:
     """What came of what was asked, and what became of the rest."""
     text = f"{side.scored:,} of {side.asked:,} were answered and scored ({100 * side.coverage:.1f} %"
-    rest = [f"{count:,} {state.value}" for state, count in side.states.items() if state is not State.ANSWERED]
-    rest += [f"{side.unscored:,} not scored"] if side.unscored else []
+    return f"{text}, {100 * needed:g} % are needed); {', '.join(left_out(side)) or 'nothing was asked'}"
+
+
+def left_out(side: Side) -> list[str]:
+    """What became of the results that cannot be compared."""
+    found = [
+        f"{count:,} {state.value}" for state, count in side.states.items() if state is not State.ANSWERED
+    ]
+    found += [f"{side.unscored:,} answered and not scored"] if side.unscored else []
     never = side.asked - sum(side.states.values())
-    rest += [f"{never:,} never asked"] if never else []
-    return f"{text}, {100 * needed:g} % are needed); {', '.join(rest)}"
+    return [*found, f"{never:,} never asked"] if never else found
 
 
 def _servers(found: Comparison) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from governance.evals.comparing import Comparison
-from governance.evals.comparison_checks import SIDES, comparison_checks, points
+from governance.evals.comparison_checks import SIDES, comparison_checks, left_out, points
 from governance.evals.model import Run
 from governance.evals.moving import Moved
 from governance.evals.pairing import Paired, Side, counts
@@ -154,12 +154,7 @@ def _apart(found: Comparison) -> Iterator[str]:
         yield f"{len(cut)} of {len(found.lost)} lost items were cut off at the limit of tokens: {ids(cut)}"
     for name, side in zip(SIDES, found.sides, strict=True):
         parts = [f"{side.cut_off:,} cut off at the limit of tokens"] if side.cut_off else []
-        parts += [
-            f"{count:,} {state.value}"
-            for state, count in side.states.items()
-            if state.value != "answered" and count
-        ]
-        parts += [f"{side.unscored:,} answered and not scored"] if side.unscored else []
+        parts += left_out(side)
         if parts:
             yield f"{name}: {', '.join(parts)} of {side.asked:,}"
     if found.missing:

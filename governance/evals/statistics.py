@@ -204,8 +204,10 @@ def mcnemar(pairs: Pairs) -> Mcnemar:
     most, least = round(max(pairs.lost, pairs.gained)), round(min(pairs.lost, pairs.gained))
     flips = most + least
     whole = 1 << flips
-    tail = sum(comb(flips, count) for count in range(most, flips + 1))
-    at = comb(flips, most)
+    at = tail = term = comb(flips, most)
+    for count in range(most, flips):
+        term = term * (flips - count) // (count + 1)
+        tail += term
     exact = min(1.0, 2 * tail / whole)
     mid = min(1.0, (2 * tail - at) / whole)
     return Mcnemar(exact, mid, exact if flips < _EXACT_BELOW else mid)
