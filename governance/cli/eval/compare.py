@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,7 @@ from governance.verdict import Report
 
 if TYPE_CHECKING:
     from governance.adapters.files import FileSource
-    from governance.values import Tree
+    from governance.evals.judging import Bar
 
 
 _SHARE = click.FloatRange(0, 1, max_open=True)
@@ -65,18 +64,19 @@ def command(
       tierlock eval compare before.jsonl after.jsonl --show-content    with the answers that moved
     """
     from governance.cli.eval.runs import read_sides
-    from governance.evals.comparing import MIN_COVERAGE, compare_runs
+    from governance.evals.comparing import compare_runs
     from governance.evals.comparison_report import comparison_report
     from governance.evals.deciding import MARGIN
 
     tree = _repository(root)
     runs = read_sides(before, after, tree, suite=suite)
-    policy = _policy(tree, runs[1].service)
+    bar = _bar(tree, runs[1].service)
+    accepted = bar.max_drop if margin is None else margin
     found = compare_runs(
         *runs,
-        margin=margin if margin is not None else _number(policy, "max_drop", MARGIN),
+        margin=MARGIN if accepted is None else accepted,
         alpha=alpha,
-        min_coverage=_number(policy, "min_coverage", MIN_COVERAGE),
+        min_coverage=bar.min_coverage,
     )
     return comparison_report(found, names=(before, after), everything=everything)
 
@@ -92,17 +92,13 @@ def _repository(given: str | None) -> FileSource | None:
         return None
 
 
-def _policy(tree: FileSource | None, service: str) -> Tree:
-    """What tierlock.yaml says of the evals of `service`; nothing when it says nothing, or is not there."""
+def _bar(tree: FileSource | None, service: str) -> Bar:
+    """What tierlock.yaml asks of the evals of `service`; the defaults where it says nothing."""
+    from governance.evals.judging import Bar, bar_of
+
     if tree is None or not service:
-        return {}
+        return Bar()
     from governance.tiers.config import load_repository
 
     found = load_repository(tree).services.get(service)
-    evals = found.tree.get("evals") if found is not None else None
-    return evals if isinstance(evals, Mapping) else {}
-
-
-def _number(policy: Tree, name: str, default: float) -> float:
-    value = policy.get(name)
-    return float(value) if isinstance(value, int | float) else default
+    return bar_of(found) if found is not None else Bar()
