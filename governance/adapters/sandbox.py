@@ -2,8 +2,9 @@
 
 - Bounds that hold on every POSIX system: resource limits, an own process group that is killed as a whole,
   an empty environment, a folder of its own that is removed, output into files of bounded size.
-- On Linux, where the kernel lets us: no network and no view of other processes (namespaces), writing only
-  below the own folder (Landlock). `Ended.open` names what the system did not let us close.
+- On Linux, where the kernel lets us: no network and no reach to other processes (namespaces), no process of
+  its own (seccomp; threads are allowed), writing only below the own folder (Landlock). `Ended.open` names
+  what the system did not let us close.
 - The end is judged by the kernel's word alone: `Ended.reason` says which bound was hit.
 """
 
@@ -24,11 +25,15 @@ from governance.errors import MissingTool
 _CUT: Final = 64 * 1024
 _OPEN: Final = b"tierlock-open:"
 
-# Run by a Python of its own: a `preexec_fn` may deadlock in a process with threads. Numbers: the system calls
-# of Landlock are 444 to 446 on every architecture; its access bits 1 and 4 to 12 are writing, removing and
-# making (ABI 1), 13 is linking elsewhere (2), 14 truncating (3).
+# Run by a Python of its own: a `preexec_fn` may deadlock in a process with threads.
+# - The system calls of Landlock are 444 to 446 on every architecture; its access bits 1 and 4 to 12 are
+#   writing, removing and making (ABI 1), 13 is linking elsewhere (2), 14 truncating (3).
+# - The first process of a namespace ignores the signals it sends itself: it only waits, and hands on how
+#   the program ended. When it ends, all others in the namespace end.
+# - The filter refuses new processes and lets threads be. `clone3` is answered "not known", since its
+#   arguments lie behind a pointer: the C library then takes `clone`.
 _SHIM: Final = """
-import ctypes, os, resource, struct, sys
+import ctypes, os, platform, resource, struct, sys
 report, seconds, memory, size, folder = int(sys.argv[1]), *map(int, sys.argv[2:5]), sys.argv[5]
 libc, left = ctypes.CDLL(None, use_errno=True), []
 def limit(what, value):
@@ -49,6 +54,23 @@ def landlock():
             return False
         os.close(target)
     return libc.syscall(446, rules, 0) == 0
+def no_processes():
+    known = {"x86_64": (0xC000003E, 56, (57, 58)), "aarch64": (0xC00000B7, 220, ())}
+    if platform.machine() not in known:
+        return False
+    arch, clone, forks = known[platform.machine()]
+    rows = [(0x20, 0, 0, 4), (0x15, 0, 6 + len(forks), arch), (0x20, 0, 0, 0)]
+    rows += [(0x15, 5 + len(forks) - n, 0, fork) for n, fork in enumerate(forks)]
+    rows += [(0x15, 3, 0, 435), (0x15, 0, 3, clone), (0x20, 0, 0, 16), (0x45, 1, 2, 0x10000)]
+    rows += [(6, 0, 0, 0x50026), (6, 0, 0, 0x7FFF0000), (6, 0, 0, 0x50001)]
+    program = b"".join(struct.pack("HBBI", *row) for row in rows)
+    held = ctypes.create_string_buffer(program)
+    return libc.prctl(22, 2, struct.pack("HP", len(rows), ctypes.addressof(held)), 0, 0) == 0
+def ended_like(status):
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.WEXITSTATUS(status))
 if sys.platform == "linux":
     libc.prctl(1, 9, 0, 0, 0)
     libc.prctl(38, 1, 0, 0, 0)
@@ -56,18 +78,26 @@ if sys.platform == "linux":
     if libc.unshare(spaces) and libc.unshare(spaces | 0x10000000):
         left.append("network")
     else:
-        child = os.fork()
-        if child:
-            status = os.waitpid(child, 0)[1]
-            if os.WIFSIGNALED(status):
-                resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-                os.kill(os.getpid(), os.WTERMSIG(status))
-            os._exit(os.WEXITSTATUS(status))
+        told, tell = os.pipe()
+        first = os.fork()
+        if first:
+            os.close(tell)
+            status = os.waitpid(first, 0)[1]
+            word = os.read(told, 4)
+            ended_like(int.from_bytes(word, "little") if word else status)
         libc.prctl(1, 9, 0, 0, 0)
-    if not landlock():
-        left.append("files")
+        os.close(told)
+        program = os.fork()
+        if program:
+            os.close(report)
+            status = os.waitpid(program, 0)[1]
+            os.write(tell, status.to_bytes(4, "little"))
+            os._exit(0)
+        os.close(tell)
+    left += [] if landlock() else ["files"]
+    left += [] if no_processes() else ["processes"]
 else:
-    left += ["network", "files"]
+    left += ["network", "files", "processes"]
 os.write(report, ("tierlock-open:" + ",".join(left)).encode())
 os.close(report)
 limit(resource.RLIMIT_CORE, 0)
@@ -93,7 +123,7 @@ class Bounds:
 class Ended:
     """How a program ended: `status` (negative for a signal), its output, and the bound it hit, if any.
 
-    `open` names what this system did not let us close: `network`, `files`.
+    `open` names what this system did not let us close: `network`, `files`, `processes`.
     """
 
     status: int

@@ -95,7 +95,7 @@ def _judge(item: Item, answer: str, context: Context) -> Score:
 def _as_mapping(item: Item) -> dict[str, Any]:
     from governance.evals.items import as_mapping
 
-    return as_mapping(item)
+    return {"args": {}, **as_mapping(item)}
 
 
 def _scored(item: Item, result: Any) -> Score:

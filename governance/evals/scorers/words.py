@@ -47,6 +47,8 @@ def _goes_on(before: str, after: str) -> bool:
     """Whether a full stop behind `before` ends no sentence; `after` is the next letter, if any."""
     if _LIST_NUMBER.search(before):
         return True
+    if before[-1:].isdigit():
+        return after.islower()
     found = _LAST_WORD.search(before)
     word = found[1] if found else ""
     if word in _TITLES:
