@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from governance.evals.results import dump_run
+from governance.evals.judging import Bar, judge
+from governance.evals.model import Item, Suite
+from governance.evals.results import dump_run, load_run
 from governance.evals.statistics import wilson
+from governance.verdict import Outcome, decide
 from tests.support.command import Ran, Tierlock
 from tests.support.eval_runs import result, run
 
@@ -50,6 +53,17 @@ def test_the_interval_of_the_small_candidate_spans_the_threshold() -> None:
     threshold = json.loads((CASE / "policy.json").read_text())["threshold"]
     ends = wilson(137, 198)
     assert ends.low < threshold < ends.high
+
+
+def test_the_threshold_itself_is_neither_met_nor_missed() -> None:
+    """Two items below a fixed bar: the bar is inside the interval, so more items are asked for."""
+    candidate = load_run(mapped("small_candidate.csv"), "candidate.jsonl")
+    items = tuple(Item(one.item, one.task, "exact", reference="x") for one in candidate.results)
+    suite = Suite("full", "evals/full.jsonl", items, candidate.suite_digest)
+    bar = Bar(min_score=json.loads((CASE / "policy.json").read_text())["threshold"])
+    checks = judge(candidate, suite, kind="full", bar=bar)
+    assert decide(checks) is Outcome.UNDECIDED
+    assert any("more items" in check.detail for check in checks)
 
 
 def test_the_big_fall_blocks_and_names_every_id_that_was_lost(tierlock: Tierlock) -> None:
