@@ -29,7 +29,7 @@ def command(
     root: str | None,
     output: Output,  # noqa: ARG001
 ) -> Report:
-    """Compare any two: files, git revisions, services, captures, running servers.
+    """Compare any two: files, git revisions, services, releases, captures, running servers.
 
     First the layers that moved, then each value with before, after, where it came from and what it does to
     answers. Equal fingerprints are told as the same meaning, whatever the bytes. Without A and B: what the
@@ -39,7 +39,7 @@ def command(
     Examples:
       tierlock diff                                      HEAD with the work tree
       tierlock diff main HEAD --exit-code
-      tierlock diff summarizer@v41 summarizer@v42        one service at two tags
+      tierlock diff summarizer@v41 summarizer@v42        two releases, or one service at two tags
       tierlock diff summarizer summarizer@live           what is declared with what runs
       tierlock diff summarizer http://127.0.0.1:8080
       tierlock diff host.json other-host.json            two captures

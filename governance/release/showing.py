@@ -40,7 +40,8 @@ def listed(source: FileSource, services: Sequence[str]) -> Report:
         facts += [fact(record) for record in found]
         if found:
             notes += [f"{service}", _ROW.format("", "fingerprint", "cut at", "commit", "").rstrip()]
-            notes += [_row(record) for record in found]
+            marks = _marks(source, service)
+            notes += [_row(record, marks(record)) for record in found]
     count = f"{len(facts)} release{'s' * (len(facts) != 1)}"
     told = count if facts or checks else "no release was cut yet"
     checks.insert(0, Check("releases", Outcome.PASS, "" if facts else told))
@@ -139,10 +140,31 @@ def evidence_text(one: EvidenceRef) -> str:
     return f"{one.kind} {one.passed} of {one.scored} right{short}"
 
 
-def _row(record: Record) -> str:
-    said = [evidence_text(one) for one in record.evidence]
+def _marks(source: FileSource, service: str) -> Callable[[Record], list[str]]:
+    """What golden pointer and holds say of a release. A file that cannot be read says so for each."""
+    from governance.release.golden import read_golden
+    from governance.release.holds import read_holds
+
+    try:
+        current = read_golden(source, service).current
+        held = {one.fingerprint for one in read_holds(source, service).standing}
+    except (NewerFormat, Unreadable) as err:
+        why = err.message
+        return lambda _: [why]
+
+    def marks(record: Record) -> list[str]:
+        golden = current is not None and current.release == record.id
+        revoked = golden and current is not None and current.revoked is not None
+        words = ["golden, revoked" if revoked else "golden"] if golden else []
+        return words + (["held"] if record.fingerprint in held else [])
+
+    return marks
+
+
+def _row(record: Record, marks: list[str]) -> str:
+    said = [*marks, *(evidence_text(one) for one in record.evidence)]
     if record.restores:
-        said.insert(0, f"back to {record.restores}")
+        said.insert(len(marks), f"back to {record.restores}")
     if record.overrides:
         said.append(f"accepted without {', '.join(one.check for one in record.overrides)}")
     created = record.created_at.replace("T", " ").removesuffix("Z")

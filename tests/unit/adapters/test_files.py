@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from governance.adapters import files
-from governance.adapters.files import Entry, FileSource, Kind, MemoryTree, WorkTree, write_all, write_atomic
+from governance.adapters.files import (
+    Entry,
+    FileSource,
+    Kind,
+    MemoryTree,
+    WorkTree,
+    write_all,
+    write_atomic,
+    write_new,
+)
 from governance.errors import Unreadable
 
 FILES = {
@@ -198,6 +208,36 @@ def test_writing_over_a_link_replaces_the_link_not_its_target(tmp_path: Path) ->
     write_atomic(link, b"new")
     assert outside.read_text() == "kept"
     assert not link.is_symlink()
+
+
+def test_a_new_file_is_never_written_over_what_is_there(tmp_path: Path) -> None:
+    target = tmp_path / "deep/v1.json"
+    write_new(target, b"one")
+    with pytest.raises(Unreadable, match="is there already"):
+        write_new(target, b"two")
+    target.with_name("link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(Unreadable, match="is there already"):
+        write_new(target.with_name("link"), b"two")
+    with pytest.raises(Unreadable, match="cannot be written"):
+        write_new(target / "below a file", b"two")
+    assert target.read_bytes() == b"one"
+    assert sorted(path.name for path in target.parent.iterdir()) == ["link", "v1.json"]
+
+
+def test_of_many_writers_of_a_new_file_one_wins(tmp_path: Path) -> None:
+    target = tmp_path / "v1.json"
+
+    def attempt(number: int) -> bool:
+        try:
+            write_new(target, b"%d" % number * 1000)
+        except Unreadable:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(attempt, range(8)))
+    assert won.count(True) == 1
+    assert target.read_bytes() == b"%d" % won.index(True) * 1000
 
 
 def test_write_all_writes_nothing_when_one_path_leaves_the_root(tmp_path: Path) -> None:
