@@ -212,12 +212,10 @@ def write_new(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             _write_synced(temporary, data, None)
-            os.link(temporary, path)
+            _link_new(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
         _sync_folder(path.parent)
-    except FileExistsError as err:
-        raise Unreadable(f"`{path.name}` is there already", where=os.fspath(path)) from err
     except OSError as err:
         raise _unwritable(path, err) from err
 
@@ -311,6 +309,13 @@ def _unreadable(path: str, err: OSError | ValueError) -> Unreadable:
         return not_regular(path, Kind.SYMLINK)
     why = (err.strerror or str(err)) if isinstance(err, OSError) else str(err)
     return Unreadable(f"`{path}` cannot be read: {why.lower()}", where=path)
+
+
+def _link_new(source: Path, path: Path) -> None:
+    try:
+        os.link(source, path)
+    except FileExistsError as err:
+        raise Unreadable(f"`{path.name}` is there already", where=os.fspath(path)) from err
 
 
 def _unwritable(path: Path, err: OSError) -> Unreadable:
