@@ -118,6 +118,7 @@ def _judged(policy: Policy, known: Known, answer: Sequence[Audited]) -> Check:
     if found:
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         told = f"{'; '.join(found[:SHOWN])}{more}; {told}"
+        told += "" if policy.block_vulnerable else "; this blocks nothing by release.packages.vulnerable"
         return Check(NAME, Outcome.BLOCK if policy.block_vulnerable else Outcome.PASS, told)
     return _unaudited(policy, told) if unaudited else Check(NAME, Outcome.PASS, told)
 
