@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from governance.engines.model import Observed
+from governance.engines.observe import Observation
 from governance.errors import Unreadable, Usage
 from governance.fingerprint.packages import Package, Packages
 from governance.fingerprint.record import Capture
@@ -14,7 +16,8 @@ from governance.fingerprint.record import dump as dump_capture
 from governance.fingerprint.weights import WeightFile, Weights
 from governance.release import record as records
 from governance.release.diff import compare
-from governance.release.sides import ReleaseSide, parse_side
+from governance.release.sides import EndpointSide, ReleaseSide, parse_side
+from governance.values import Unknown
 from governance.verdict import LayerState, Outcome, Report
 from tests.support.governed import FILES, governed, place
 from tests.support.released import NOON, TOOL, WITH_SUITE, released, stamp
@@ -112,6 +115,29 @@ def test_a_release_without_a_capture_has_no_host(repo: Repo) -> None:
     repo.write({"host.json": dump_capture(host("2.6.0"))})
     with pytest.raises(Unreadable, match="cut without a capture"):
         compared(repo, "summarizer@v1", "host.json")
+
+
+def server(version: str) -> EndpointSide:
+    """A server that shows which engine it is."""
+    shown = {"engine.name": "vllm", "engine.version": version}
+    values = {key: Observed(value, "GET /version") for key, value in shown.items()}
+    seen = Observation("vllm", version, "http://x", values, {}, Unknown("another host"))
+    return EndpointSide("http://x", "http://x", lambda *_: seen, lambda *_: Unknown("not here"))
+
+
+def test_a_release_beside_a_server_is_its_declared_service(repo: Repo) -> None:
+    """However far the work tree has gone on: what was released is what should run."""
+    released(repo, capture=host("2.5.1"))
+    repo.write({SAMPLING: sampled(0.1)})
+    side = parse_side("summarizer@v1", place(repo))
+    assert compare(side, server("0.7.3"), fail_on_difference=True).outcome is Outcome.PASS
+    for left, right, pair in (
+        (side, server("0.8.2"), ("0.7.3", "0.8.2")),
+        (server("0.8.2"), side, ("0.8.2", "0.7.3")),
+    ):
+        report = compare(left, right, fail_on_difference=True)
+        assert [(one.key, one.before, one.after) for one in report.changes] == [("engine.version", *pair)]
+        assert report.outcome is Outcome.BLOCK
 
 
 def test_a_record_is_a_side_by_its_path(repo: Repo) -> None:
