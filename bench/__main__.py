@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HELPERS = {"__init__", "__main__", "measure", "corpus"}
+HELPERS = {"__init__", "__main__", "measure", "corpus", "peers"}
 
 
 def main() -> int:

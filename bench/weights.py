@@ -23,6 +23,7 @@ from statistics import median
 from typing import NamedTuple
 
 from bench.measure import PYTHON, ROOT, Row, table
+from bench.peers import interpreter
 
 GIB = 1 << 30
 FILES = 4
@@ -30,8 +31,6 @@ ROUNDS = 3
 MEMORY_GOAL = 64
 CACHED_GOAL = 100.0
 CACHED_FILES = 200
-PEER = ROOT / ".cache" / "bench-venv"
-PEER_PACKAGES = ROOT / "requirements" / "bench.txt"
 OURS = """
 import sys
 sys.path[:0] = [{root!r}]
@@ -65,30 +64,6 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
 """The highest resident memory in KiB since the program was started; `getrusage` counts the parent's before
 that.
 """
-
-
-def peer() -> str:
-    """The interpreter of the environment with model-signing, made once."""
-    python = PEER / "bin" / "python"
-    done = PEER / "complete"
-    if not (done.is_file() and python.exists()):
-        shutil.rmtree(PEER, ignore_errors=True)
-        subprocess.run([PYTHON, "-m", "venv", str(PEER)], check=True)
-        install = [
-            str(python),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--require-hashes",
-            "-r",
-            str(PEER_PACKAGES),
-        ]
-        if subprocess.run(install, check=False).returncode:
-            raise SystemExit("model-signing could not be installed, so there is no peer to compare with")
-        done.write_text("")
-    return str(python)
 
 
 @contextmanager
@@ -147,12 +122,12 @@ def ours(folder: Path, algorithm: str, count: int, cache: str = "") -> list[str]
 
 def theirs(folder: Path, count: int) -> list[str]:
     """The command that hashes `folder` with model-signing."""
-    return [peer(), "-c", THEIRS.format(folder=str(folder), count=count) + MEMORY]
+    return [interpreter(), "-c", THEIRS.format(folder=str(folder), count=count) + MEMORY]
 
 
 def large(total: int, where: str | None) -> bool:
     """Whole models against model-signing; prints the table and says whether the goals are met."""
-    peer()
+    interpreter()
     with noise(total, FILES, where) as folder:
         paths = [str(path) for path in sorted(folder.iterdir())]
         times = rounds(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 MAX_BYTES: Final = 64 << 20
+STREAM: Final = "text/event-stream"
 TIMEOUT: Final = 120.0
 # Servers close idle connections after 5 s (uvicorn, cpp-httplib): one we close before that is never met dead.
 _IDLE: Final = 2.0
@@ -62,7 +63,7 @@ class Reply:
     @property
     def streamed(self) -> bool:
         """Whether the server answered with a stream of events."""
-        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
+        return self.headers.get("content-type", "").lower().startswith(STREAM)
 
 
 class Caller:
@@ -154,22 +155,18 @@ class _Exchange:
     async def read(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status
         self._headers = {name.lower(): value for name, value in response.headers.items()}
-        if not response.content_type.startswith("text/event-stream"):
+        if not self._headers.get("content-type", "").lower().startswith(STREAM):
             await self._read_plain(response)
             return
         events = _Events()
-        async for chunk in response.content.iter_any():
+        while self._trouble is None and (chunk := await response.content.readany()):
             self._take(chunk)
             at = self._now()
             self._events += [(at, data) for data in events.feed(chunk)]
-            if self._trouble is not None:
-                return
 
     async def _read_plain(self, response: aiohttp.ClientResponse) -> None:
-        async for chunk in response.content.iter_any():
+        while self._trouble is None and (chunk := await response.content.readany()):
             self._take(chunk)
-            if self._trouble is not None:
-                return
 
     def _take(self, chunk: bytes) -> None:
         if self._first is None:
