@@ -63,7 +63,7 @@ def judge(
     if staged and pushed:
         staged, rev = False, pushed
     tree = source(place, staged=staged, rev=rev)
-    only = inside(place, paths) if paths else _staged(place) if staged else None
+    only = _all_below(tree, inside(place, paths)) if paths else _staged(place) if staged else None
     return _judged(tree, only, cached=cached)
 
 
@@ -145,7 +145,7 @@ def _nothing_collected() -> Iterator[None]:
 
 
 def inside(root: str, paths: Sequence[str]) -> list[str]:
-    """`paths` relative to `root`, forward slashes. A folder of configs means all that is in it."""
+    """`paths` relative to `root`, forward slashes."""
     found = []
     for path in paths:
         relative = below(root, path)
@@ -154,6 +154,18 @@ def inside(root: str, paths: Sequence[str]) -> list[str]:
                 f"`{path}` is not in the repository", where=path, hint="use -C for another repository"
             )
         found.append(relative)
+    return found
+
+
+def _all_below(tree: FileSource, paths: Sequence[str]) -> list[str]:
+    """`paths` with each folder replaced by the files in it. A path that is not there is refused."""
+    found = []
+    for path in paths:
+        below_it = [entry.path for entry in tree.entries("" if path == "." else path)]
+        if not below_it:
+            message = f"`{path}` is not in the {tree.label}"
+            raise Usage(message, where=path, hint="name a file or a folder that is there")
+        found += below_it
     return found
 
 

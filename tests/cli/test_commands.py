@@ -14,6 +14,7 @@ from tests.support.command import Tierlock
 from tests.support.repos import Repo, isolated, make_repo
 
 SAMPLING = "configs/sampling/factual.yaml"
+SUITE = "evals/smoke.jsonl"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -85,10 +86,20 @@ class TestInit:
 
 class TestCheck:
     def test_paths_narrow_it(self, tierlock: Tierlock) -> None:
-        tierlock.change(SAMPLING, "temperature", "tempurature")
-        assert tierlock.run("check", "configs/prompts").code == 0
-        assert tierlock.run("check", SAMPLING).code == 1
-        assert tierlock.run("check", "factual.yaml", cwd=tierlock.folder / "configs/sampling").code == 1
+        """To the configs that are named, and what the services bind that bind them."""
+        other = "configs/sampling/other.yaml"
+        tierlock.write(other, (tierlock.folder / SAMPLING).read_text().replace("temperature", "tempurature"))
+        assert tierlock.run("check", SAMPLING, "configs/prompts", "evals").code == 0
+        assert tierlock.run("check", other).code == 1
+        assert tierlock.run("check", "other.yaml", cwd=tierlock.folder / "configs/sampling").code == 1
+        for folder in (".", "configs", "configs/sampling", "configs/sampling/"):
+            assert tierlock.run("check", folder).code == 1, folder
+        assert tierlock.run("check", ".", cwd=tierlock.folder / "configs/sampling").code == 1
+
+    def test_a_path_that_is_not_there_is_no_pass(self, tierlock: Tierlock) -> None:
+        ran = tierlock.run("check", "configs/sampling/factul.yaml")
+        assert (ran.code, ran.out) == (2, "")
+        assert "`configs/sampling/factul.yaml` is not in the work tree" in ran.err
 
     def test_a_revision_is_judged_as_it_was(self, committed: Tierlock) -> None:
         committed.change(SAMPLING, "temperature", "tempurature")
@@ -109,6 +120,40 @@ class TestCheck:
         subprocess.run(["git", "add", "-A"], cwd=committed.folder, check=True)
         ran = committed.run("check", "--staged")
         assert (ran.code, ran.out) == (0, "PASS  no governed file is staged (1 other file is)\n")
+
+    def test_a_suite_is_judged_with_the_services_that_name_it(self, tierlock: Tierlock) -> None:
+        assert "3 configs and 1 suite" in tierlock.run("check").out
+        tierlock.change(SUITE, '"article"', '"artikel"')
+        assert tierlock.run("check", "configs/sampling").code == 0
+        for asked in (("check",), ("check", SUITE), ("check", "configs/prompts"), ("check", "evals")):
+            ran = tierlock.run(*asked)
+            assert (ran.code, ran.out.count("TL710")) == (1, 3), asked
+
+    def test_a_staged_suite_is_seen_and_so_is_one_that_is_taken_away(self, committed: Tierlock) -> None:
+        committed.change(SUITE, '"contract"', '"contrakt"')
+        subprocess.run(["git", "add", "-A"], cwd=committed.folder, check=True)
+        ran = committed.run("check", "--staged")
+        assert (ran.code, "TL708" in ran.out) == (1, True)
+        subprocess.run(["git", "rm", "-qf", SUITE], cwd=committed.folder, check=True)
+        ran = committed.run("check", "--staged")
+        assert (ran.code, "TL701" in ran.out) == (1, True)
+
+    def test_a_staged_module_of_scorers_has_every_suite_judged(self, committed: Tierlock) -> None:
+        committed.write("evals/own.py", "def short(answer, item):\n    return len(answer) < 99\n")
+        named = '"scorer": "python:evals.own:short"}\n'
+        committed.write(SUITE, '{"id": "a", "task": "summarising", "prompt": "Hello", ' + named)
+        Repo(committed.folder).commit("own scorer")
+        assert committed.run("check").code == 0
+        committed.write("evals/own.py", "def long(answer, item):\n    return len(answer) > 99\n")
+        subprocess.run(["git", "add", "-A"], cwd=committed.folder, check=True)
+        ran = committed.run("check", "--staged")
+        assert (ran.code, "TL713" in ran.out) == (1, True)
+
+    def test_a_suite_is_part_of_what_is_remembered(self, tierlock: Tierlock) -> None:
+        assert tierlock.run("check").code == 0
+        tierlock.change(SUITE, "Bergen", "Bodø")
+        tierlock.change(SUITE, '"any"', '"ani"')
+        assert tierlock.run("check").code == 1
 
     def test_nothing_staged_has_the_whole_index_judged(self, committed: Tierlock) -> None:
         ran = committed.run("check", "--staged")
