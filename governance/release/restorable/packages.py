@@ -115,11 +115,13 @@ def _judged(policy: Policy, known: Known, answer: Sequence[Audited]) -> Check:
     told = f"{len(answer) - len(skipped)} audited, {_not_audited(unaudited)}"
     if accepted:
         told += f"; accepted: {'; '.join(accepted)}"
-    if found:
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        told = f"{'; '.join(found[:SHOWN])}{more}; {told}"
-        told += "" if policy.block_vulnerable else "; this blocks nothing by release.packages.vulnerable"
-        return Check(NAME, Outcome.BLOCK if policy.block_vulnerable else Outcome.PASS, told)
+    if not found:
+        return _unaudited(policy, told) if unaudited else Check(NAME, Outcome.PASS, told)
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    told = f"{'; '.join(found[:SHOWN])}{more}; {told}"
+    if policy.block_vulnerable:
+        return Check(NAME, Outcome.BLOCK, told)
+    told += "; the vulnerable ones block nothing by release.packages.vulnerable"
     return _unaudited(policy, told) if unaudited else Check(NAME, Outcome.PASS, told)
 
 
