@@ -40,6 +40,7 @@ def command(
       tierlock diff                                      HEAD with the work tree
       tierlock diff main HEAD --exit-code
       tierlock diff summarizer@v41 summarizer@v42        two releases, or one service at two tags
+      tierlock diff summarizer@golden summarizer@live    what runs beside what we return to
       tierlock diff summarizer summarizer@live           what is declared with what runs
       tierlock diff summarizer http://127.0.0.1:8080
       tierlock diff host.json other-host.json            two captures

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from governance.errors import Usage
+from governance.errors import Unreadable, Usage
 from governance.release import record as records
 from governance.release.moving import hex_of, moment, open_record, optional, refused
 from governance.release.record import Override
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FOLDER: Final = ".tierlock/golden/"
 FORMAT: Final = "tierlock.golden"
+WORD: Final = "golden"
+"""What stands for the golden release where a release is named: `summarizer@golden`."""
 VERSION: Final = 1
 
 
@@ -120,6 +122,17 @@ def read_golden(source: FileSource, service: str) -> Golden:
     """The golden pointer of `service` in `source`; without an entry where there is none. Raises as `load`."""
     path = path_of(service)
     return load(source.read(path), path) if source.entries(path) else Golden(service)
+
+
+def golden_release(source: FileSource, service: str) -> str:
+    """The release that is golden now. Raises `Unreadable` when none is or it was revoked, and as `load`."""
+    current = read_golden(source, service).current
+    if current is None or current.revoked is not None:
+        why = "was revoked" if current else "is not set"
+        raise Unreadable(
+            f"the golden of service `{service}` {why}", hint=f"tierlock golden set {service} RELEASE"
+        )
+    return current.release
 
 
 def pointed(golden: Golden, entry: Entry) -> Golden:

@@ -164,8 +164,8 @@ class Place:
 def parse_side(text: str, place: Place) -> Side:
     """The side that `text` means. Raises `Usage` when it means nothing or several things.
 
-    Written: a path; `worktree`, `index` or a revision; a service, `service@v41` (a release),
-    `service@revision`, `service@live` (its own endpoint); `revision:path`; an http(s) address.
+    Written: a path; `worktree`, `index` or a revision; a service, `service@v41` or `service@golden` (a
+    release), `service@revision`, `service@live` (its own endpoint); `revision:path`; an http(s) address.
     """
     if text.startswith(("http://", "https://")):
         return _endpoint(text, text, place)
@@ -272,8 +272,11 @@ def _record(label: str, path: str, data: bytes, place: Place) -> Side | None:
 def _release(name: str, release: str, place: Place) -> Side | None:
     """The release of that id; None when there is none. Raises `Usage` when a tag of that name differs."""
     from governance.release import record as records
+    from governance.release.golden import WORD, golden_release, read_golden
 
     held = WorkTree(place.root)
+    if release == WORD and read_golden(held, name).current is not None:
+        release = golden_release(held, name)
     if records.number_of(release) is None or release not in records.ids(held, name):
         return None
     record = records.load_at(held, name, release)
@@ -364,5 +367,5 @@ def _nothing(text: str, place: Place) -> TierlockError:
     return Usage(
         f"`{text}` is no file, revision or service",
         hint=f"services: {', '.join(names) or 'none'}; states: worktree, index, or a revision of git; "
-        "releases: SERVICE@v1",
+        "releases: SERVICE@v1, SERVICE@golden",
     )

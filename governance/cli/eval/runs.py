@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from governance.evals.model import Run
     from governance.release.record import Record
 
-GOLDEN: Final = "golden"
 MAX_RESULTS: Final = 1024 * 1024 * 1024
 
 
@@ -67,23 +66,11 @@ def _side(word: str, tree: FileSource | None) -> Run | Snapshots:
         raise Unreadable(
             f"`{word}` is a release, and here is no repository", hint="tierlock eval compare -C FOLDER A B"
         )
+    from governance.release.golden import WORD, golden_release
     from governance.release.record import load_at
 
-    chosen = _golden(tree, service) if release == GOLDEN else release
+    chosen = golden_release(tree, service) if release == WORD else release
     return Snapshots(load_at(tree, service, chosen), tree)
-
-
-def _golden(tree: FileSource, service: str) -> str:
-    """The release that is golden now. Raises `Unreadable` when none is, or it was revoked."""
-    from governance.release.golden import read_golden
-
-    current = read_golden(tree, service).current
-    if current is None or current.revoked is not None:
-        why = "was revoked" if current else "is not set"
-        raise Unreadable(
-            f"the golden of service `{service}` {why}", hint=f"tierlock golden set {service} RELEASE"
-        )
-    return current.release
 
 
 def _read(word: str) -> bytes:
