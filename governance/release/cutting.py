@@ -105,7 +105,7 @@ class _Cutting:
         if not (service.base and service.sampling and service.prompts):
             return Done(self._broken(service))
         found = fingerprint_of(service, self.terms.capture)
-        layers = {name: found.layers.get(name, Unknown("not captured")) for name in LAYERS}
+        layers = {name: found.layers.get(name, _not_captured(name, service)) for name in LAYERS}
         fold = found.only(TIERS).fold()
         if isinstance(fold, Unknown):
             raise Unreadable(f"`{self.name}` has no fingerprint: {fold.reason}", hint="tierlock check")
@@ -253,6 +253,13 @@ def layer_states(layers: Mapping[str, str | Unknown]) -> tuple[LayerState, ...]:
         else LayerState(name, "present", value)
         for name, value in layers.items()
     )
+
+
+def _not_captured(layer: str, service: Service) -> Unknown:
+    base = service.base.tree if service.base is not None else {}
+    if layer == "image" and not _text(look(base, "image.ref")):
+        return Unknown("the base config names no image")
+    return Unknown("not captured")
 
 
 def _brief(reason: str) -> str:
