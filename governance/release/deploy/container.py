@@ -18,13 +18,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from governance.adapters import environment, ports
+from governance.adapters import environment
 from governance.adapters.containers import Container, Engine
 from governance.adapters.files import read_file
 from governance.engines.keys import look
 from governance.errors import Unreachable, Unreadable, Usage
 from governance.fingerprint.layers import short
 from governance.release.deploy.command_line import digest_of, pinned_image, words_of
+from governance.release.deploy.host import refuse_a_stranger
 from governance.release.deploy.model import Replica, Target
 from governance.release.deploy.target import host_source, mounts_of
 from governance.values import Tree, Unknown
@@ -59,7 +60,7 @@ def check(target: Target) -> None:
                 hint=engine.line("rm", found.name) + ", or set another `deploy.container`",
             )
     if not any(one.running for one in _ours(engine, target)):
-        _refuse_a_stranger(target)
+        refuse_a_stranger(target)
 
 
 def plan(target: Target) -> tuple[str, ...]:
@@ -267,15 +268,3 @@ def _check_mount(mount: Tree, root: Path) -> None:
                 f"expected {digest[:19]}",
                 where="image.mounts",
             )
-
-
-def _refuse_a_stranger(target: Target) -> None:
-    found = ports.taken_by(target.host, target.port)
-    if found is None:
-        return
-    named = found.reason if isinstance(found, Unknown) else f"process {found.pid} ({found.argv[0]})"
-    raise Usage(
-        f"port {target.port} is taken by a server that tierlock did not start: {named}",
-        where="deploy.port",
-        hint="end that server, or set another `deploy.port` in tierlock.yaml",
-    )

@@ -9,16 +9,17 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from governance.adapters import ports, processes, supervisor
+from governance.adapters import processes, supervisor
 from governance.adapters.environment import inherited, resolved
 from governance.adapters.processes import Program
-from governance.errors import MissingTool, Unreadable, Usage
+from governance.errors import MissingTool, Unreadable
 from governance.fingerprint.layers import short
+from governance.release.deploy.host import need_weights, program_of, refuse_a_stranger, stranger
 from governance.release.deploy.model import Replica, Target
 from governance.tiers.rules.variables import classify
 from governance.values import Unknown
@@ -30,16 +31,13 @@ def check(target: Target) -> None:
     """Return when `deploy` has all it needs; writes nothing."""
     if not sys.platform.startswith("linux"):
         raise MissingTool("the process driver needs Linux", hint="use `deploy.driver: command`")
-    _program(target)
-    weights = target.settings.get("weights")
-    if isinstance(weights, str) and not (target.root / weights).exists():
-        raise Unreadable(
-            f"there are no weights at `{weights}`",
-            where="deploy.weights",
-            hint="put them there, or correct `deploy.weights` in tierlock.yaml",
-        )
+    program_of(target)
+    need_weights(target)
     resolved(target.launch.environment)
-    _refuse_a_stranger(target)
+    kept = supervisor.find(_folder(target))
+    if isinstance(kept, Unknown):
+        raise Unreadable(kept.reason, where=str(_folder(target)), hint="end the server, remove the file")
+    refuse_a_stranger(target, _belonging(kept))
 
 
 def plan(target: Target) -> tuple[str, ...]:
@@ -59,7 +57,7 @@ def deploy(target: Target) -> None:
     folder = _folder(target)
     environment = inherited(lambda name: classify(name) not in ("output", "secret"))
     spec = supervisor.Spec(
-        argv=(_program(target), *target.launch.argv[1:]),
+        argv=(program_of(target), *target.launch.argv[1:]),
         environment={**environment, **resolved(target.launch.environment)},
         cwd=target.root,
         labels={
@@ -78,7 +76,7 @@ def running(target: Target) -> tuple[Replica, ...] | Unknown:
     if isinstance(kept, Unknown):
         return kept
     found = [_replica(kept, target)] if kept is not None else []
-    other = _stranger(target, kept)
+    other = stranger(target, _belonging(kept))
     if isinstance(other, Unknown):
         return Unknown(f"port {target.port} is taken: {other.reason}")
     if other is not None:
@@ -101,18 +99,8 @@ def _folder(target: Target) -> Path:
     return target.state / NAME
 
 
-def _program(target: Target) -> str:
-    """The program as a path. A relative one with a folder in it lies below the root of the repository."""
-    name = target.launch.argv[0]
-    path = str(target.root / name) if "/" in name else name
-    found = shutil.which(path)
-    if found is None:
-        raise MissingTool(
-            f"the program `{name}` is not on this host",
-            where="deploy.binary",
-            hint="install the engine, or say where it lies: `deploy.binary` in tierlock.yaml",
-        )
-    return found
+def _belonging(kept: supervisor.Kept | None) -> Callable[[Program], bool]:
+    return lambda found: kept is not None and supervisor.belongs(found.pid, kept)
 
 
 def _replica(kept: supervisor.Kept, target: Target) -> Replica:
@@ -124,27 +112,4 @@ def _replica(kept: supervisor.Kept, target: Target) -> Replica:
         argv=seen.argv if isinstance(seen, Program) else seen,
         fingerprint=kept.labels.get("fingerprint", ""),
         restarts=kept.restarts,
-    )
-
-
-def _stranger(target: Target, kept: supervisor.Kept | None) -> Program | Unknown | None:
-    found = ports.taken_by(target.host, target.port)
-    ours = isinstance(found, Program) and kept is not None and supervisor.belongs(found.pid, kept)
-    return None if ours else found
-
-
-def _refuse_a_stranger(target: Target) -> None:
-    kept = supervisor.find(_folder(target))
-    if isinstance(kept, Unknown):
-        raise Unreadable(kept.reason, where=str(_folder(target)), hint="end the server, remove the file")
-    found = _stranger(target, kept)
-    if found is None:
-        return
-    named = found.reason if isinstance(found, Unknown) else f"process {found.pid} ({found.argv[0]})"
-    raise Usage(
-        f"port {target.port} is taken by a server that tierlock did not start: {named}",
-        where="deploy.port",
-        hint="end that server, or set another `deploy.port` in tierlock.yaml"
-        if isinstance(found, Unknown)
-        else f"kill {found.pid}",
     )
