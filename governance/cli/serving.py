@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from governance.adapters.files import WorkTree, read_file, write_atomic
 from governance.cli.repository import cache_folder
 from governance.errors import TierlockError
 from governance.fingerprint.states import State
-from governance.monitor import alerts, config, expected, gate, host, server, weights
+from governance.monitor import alerts, config, expected, gate, gate_report, host, server, weights
 from governance.monitor.alerts import Event, Subject
 from governance.monitor.expected import Expected
 from governance.monitor.gate import Judged, World
@@ -58,12 +59,13 @@ def _hasher(cache: Path | None, advance: Advance) -> weights.HashFiles:
         from governance.adapters.digest_cache import DigestCache
         from governance.adapters.weights import digests
 
-        total, done = sum(file.size for file in files), 0
+        total, done, lock = sum(file.size for file in files), 0, threading.Lock()
 
         def step(count: int) -> None:
             nonlocal done
-            done += count
-            advance(done, total)
+            with lock:
+                done += count
+                advance(done, total)
 
         known = DigestCache(cache) if cache is not None else None
         try:
@@ -114,7 +116,7 @@ def refused(judged: Judged, place: Place, alert: Sequence[str], say: Callable[[s
     if untold and not _alarm(alert, alerts.alert(Event.REFUSED, subject(judged), current, now), say):
         ledger = told(ledger)
     keep(place, name, ledger)
-    return gate.report(judged, current, now)
+    return gate_report.report(judged, current, now)
 
 
 def previewed(judged: Judged, place: Place) -> Report:
@@ -131,7 +133,7 @@ def _reported(judged: Judged, place: Place, *, dry_run: bool) -> Report:
     now = time.time()
     turn = turned(memory(place, judged.asked.service), gate.things(judged), now, gate.decided)
     current = tuple(one for one in turn.ledger.lasting if gate.decided(one))
-    return gate.report(judged, current, now, dry_run=dry_run)
+    return gate_report.report(judged, current, now, dry_run=dry_run)
 
 
 def subject(judged: Judged) -> Subject:

@@ -4,7 +4,7 @@
   host from the capture it embeds.
 - What `release verify` says of evidence and approvals is the concern of whoever releases: here it is told
   only when it blocks. An effective layer that this tierlock computes otherwise is no doubt of the host.
-- Golden is the release it points to, and none once it was revoked.
+- Golden is the release it points to, and none once it was revoked, or once a later run of its evals fails.
 - The work tree is frozen by reading it once. It knows nothing of packages, weights or platform but what the
   base config declares.
 """
@@ -23,7 +23,8 @@ from governance.fingerprint.services import fingerprint_of
 from governance.fingerprint.weights import Weights
 from governance.monitor.weights import Manifest
 from governance.records import dataclass
-from governance.release.golden import read_golden
+from governance.release.golden import Entry, path_of, read_golden
+from governance.release.golden_report import judge_entry
 from governance.release.holds import check_hold
 from governance.release.record import Record
 from governance.release.sides import Place, StateSide
@@ -73,13 +74,16 @@ def expect(place: Place, service: str, word: str) -> Expected | tuple[Check, ...
     if word == WORKTREE:
         return _frozen(place, service)
     source = WorkTree(place.root)
-    release, checks = _golden(source, service) if word == GOLDEN else (word, ())
-    if not release:
-        return checks
+    entry = _golden(source, service) if word == GOLDEN else None
+    if isinstance(entry, Check):
+        return (entry,)
+    release = word if entry is None else entry.release
     record, verified = verify_at(place, service, release, source=source)
-    said = (*checks, *(check for check in verified if _counts(check)))
+    said = tuple(check for check in verified if _counts(check))
     if record is None:
         return said
+    if entry is not None and check_hold(source, service, record.fingerprint).outcome is Outcome.PASS:
+        said = (*said, judge_entry(source, service, entry, record))
     try:
         return _released(place, record, said)
     except TierlockError as err:
@@ -96,23 +100,19 @@ def _counts(check: Check) -> bool:
     return check.outcome is Outcome.BLOCK or check.name not in _OTHERS
 
 
-def _golden(source: FileSource, service: str) -> tuple[str, tuple[Check, ...]]:
-    """The release golden points to; none when there is no golden or it was revoked."""
+def _golden(source: FileSource, service: str) -> Entry | Check:
+    """The entry that the pointer is at; a check when it cannot be read. Raises `Unreadable` for none."""
     try:
         entry = read_golden(source, service).current
     except TierlockError as err:
-        return "", (Check("golden", Outcome.UNDECIDED, err.message),)
+        return Check(GOLDEN, Outcome.UNDECIDED, err.message)
     if entry is None:
-        raise Usage(
-            f"`{service}` has no golden release",
-            hint=f"say what is expected: tierlock serve {service} --expect worktree",
+        raise Unreadable(
+            f"`{service}` has no golden release: nothing says what to expect",
+            where=path_of(service),
+            hint=f"tierlock serve {service} --expect worktree   (or a release)",
         )
-    if entry.revoked is not None:
-        said = (
-            f"{entry.label} was revoked at {entry.revoked.at} by {entry.revoked.by}: {entry.revoked.reason}"
-        )
-        return "", (Check("golden", Outcome.BLOCK, said),)
-    return entry.release, ()
+    return entry
 
 
 def _released(place: Place, record: Record, checks: tuple[Check, ...]) -> Expected:
