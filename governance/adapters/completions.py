@@ -4,6 +4,8 @@
   cut it short. Nothing is judged, nothing is sent twice, no redirect is followed.
 - A stream is taken apart as server-sent events are: several `data:` lines are one event, comments are none.
 - Every request ends within the timeout, however slowly the bytes come, and reads at most `MAX_BYTES`.
+- A stream gets a connection of its own (`keep=False`): llama-server b10434 says that it keeps the connection
+  open and closes it, so that every second request would be lost.
 - Seconds count from when the request was handed over, on a clock that never goes back.
 - Proxies from the environment are not used: what is asked is the server itself. Keys are sent, never shown.
 - aiohttp is used: httpx takes six times its time for one request, and time is what is measured here.
@@ -31,6 +33,7 @@ TIMEOUT: Final = 120.0
 # Servers close idle connections after 5 s (uvicorn, cpp-httplib): one we close before that is never met dead.
 _IDLE: Final = 2.0
 _HEADERS: Final = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+_ONCE: Final = {"Connection": "close"}
 
 
 class Trouble(Enum):
@@ -115,8 +118,11 @@ class Caller:
             await self._session.close()
             self._session = None
 
-    async def post(self, path: str, body: bytes) -> Reply:
-        """What came of POST `path` with `body`. Raises nothing for what the server or the network does."""
+    async def post(self, path: str, body: bytes, *, keep: bool = True) -> Reply:
+        """What came of POST `path` with `body`. Raises nothing for what the server or the network does.
+
+        `keep` says whether the connection may serve another request afterwards.
+        """
         import aiohttp
 
         assert self._session is not None, "the caller is used inside its `async with`"
@@ -125,7 +131,9 @@ class Caller:
             url = self._urls[path] = self._root.with_path(self._root.path.rstrip("/") + path)
         exchange = _Exchange(time.perf_counter())
         try:
-            async with self._session.post(url, data=body, allow_redirects=False) as response:
+            async with self._session.post(
+                url, data=body, headers=None if keep else _ONCE, allow_redirects=False
+            ) as response:
                 await exchange.read(response)
         except TimeoutError:
             exchange.failed(Trouble.TIMEOUT, f"no whole answer within {self._timeout:g} s")

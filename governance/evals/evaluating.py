@@ -23,7 +23,7 @@ from governance.evals.requests import Asking
 from governance.evals.results import dump_run, lean
 from governance.evals.running import Progress, RunOptions, Sink, run_suite
 from governance.evals.statistics import wilson
-from governance.evals.tally import Tally, tally
+from governance.evals.tally import Tally, listed, tally
 from governance.fingerprint.layers import short
 from governance.records import dataclass, replace
 from governance.values import Json
@@ -180,10 +180,10 @@ def evaluation_report(
 
 
 def _findings(asked: Asked, found: Evaluated, *, show_reasons: bool) -> Iterator[Finding]:
-    """The items that fail: each blocks a smoke suite, and is a note of any other."""
+    """The items that fail: each blocks a smoke suite; those of others are told one by one on request."""
     reasons = {result.item: result.score.reason for result in found.run.results}
     blocking = found.kind == SMOKE
-    failing = set(found.counts.failing)
+    failing = set(found.counts.failing) if blocking or show_reasons else set()
     known = _failing_in(asked.golden) if blocking else frozenset()
     for item in asked.suite.items:
         if item.id in failing:
@@ -212,6 +212,9 @@ def _scores(counts: Tally) -> Iterator[Json]:
 
 
 def _notes(asked: Asked, found: Evaluated) -> Iterator[str]:
+    if found.kind != SMOKE and found.counts.failing:
+        count = len(found.counts.failing)
+        yield f"{count} item{'s' * (count != 1)} wrong: {listed(found.counts.failing)}"
     left_out = Asking(asked.service, stream=True).left_out
     for key, why in list(left_out.items())[:_LEFT_OUT]:
         yield f"not sent: {key}: {why}"

@@ -245,7 +245,7 @@ class _Runner:
         attempts = list(before)
         for turn in range(self._options.retries + 1):
             at = self._options.now()
-            reply = await caller.post(one.request.path, body)
+            reply = await caller.post(one.request.path, body, keep=not one.request.body.get("stream"))
             attempt, answer = read(reply, self._api)
             attempts.append(attempt)
             if not _may_pass(attempt) or turn == self._options.retries:

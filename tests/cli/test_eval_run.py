@@ -335,6 +335,8 @@ def test_a_full_suite_shows_a_row_for_each_task(asking: Asking) -> None:
     assert said.code == 0, said
     assert "question-answering" in said.out
     assert "9 of 10 right: 0.900" in said.out
+    assert "1 item wrong: q3" in said.out
+    assert "TL720" not in said.out
 
 
 def test_a_real_server_is_read_back_before_and_after(
@@ -344,14 +346,10 @@ def test_a_real_server_is_read_back_before_and_after(
     start_llama: Callable[..., AbstractContextManager[LlamaServer]],
 ) -> None:
     """As declared, the evidence stands whatever the answers; with a quantised cache it cannot."""
-    item = {
-        "id": "one",
-        "task": "maths",
-        "prompt": "Say yes.",
-        "scorer": "limits",
-        "args": {"max_chars": 4000},
-    }
-    files = {**evals.files(base=BASE), "evals/smoke.jsonl": json.dumps(item) + "\n"}
+    kept = {"task": "maths", "prompt": "Say yes.", "scorer": "limits", "args": {"max_chars": 4000}}
+    items = [{"id": f"q{number}", **kept} for number in range(6)]
+    suite = "".join(json.dumps(item) + "\n" for item in items)
+    files = {**evals.files(base=BASE), "evals/smoke.jsonl": suite}
     repo = evals.repository(tmp_path / "repo", files)
     tierlock = Tierlock(repo.path, capsys, monkeypatch)
     with start_llama() as server:
@@ -359,7 +357,9 @@ def test_a_real_server_is_read_back_before_and_after(
     assert said.code == 0, said
     assert "values as declared, before and after" in said.out
     (rows,) = repo.path.glob(".tierlock/evidence/helper/*.jsonl")
-    result = load_run(rows.read_bytes(), "r").results[0]
+    results = load_run(rows.read_bytes(), "r").results
+    assert not any(each.retried for each in results)  # it closes connections that it says it keeps
+    result = results[0]
     assert result.completion_tokens is not None
     assert len(result.token_ids) == len(result.logprobs)
     assert result.completion_tokens - len(result.token_ids) in (0, 1)  # the end of text is not streamed
