@@ -20,6 +20,9 @@ from governance.adapters.files import FileSource, WorkTree, read_file, write_ato
 from governance.engines.keys import look
 from governance.errors import TierlockError, Unreadable, Usage
 from governance.release.advisories import Advisory, Installed, check_advisories, read_advisories
+from governance.release.deploy.model import Driver
+from governance.release.deploy.registry import NONE
+from governance.release.deploy.target import target_of
 from governance.release.record import Override, Record, text_of
 from governance.release.restorable.age import check_age
 from governance.release.restorable.hardware import check_hardware
@@ -79,6 +82,19 @@ def subject_of(record: Record, place: Place, *, now: datetime, source: FileSourc
         _spoken(held, record),
         _advisories(held, policy),
     )
+
+
+def check_deploy(subject: Subject, place: Place, load: Callable[[str], Driver]) -> Check:
+    """The check `deploy`: whether the driver of the service has all it needs. Nothing is deployed."""
+    if subject.driver == NONE:
+        told = "no driver starts this service (deploy.driver): whoever does is not asked"
+        return Check("deploy", Outcome.PASS, told)
+    try:
+        target = target_of(subject.service, place, release=subject.record.id)
+        load(subject.driver).check(target)
+    except TierlockError as err:
+        return Check("deploy", Outcome.UNDECIDED, f"{err.message}; {err.hint}" if err.hint else err.message)
+    return Check("deploy", Outcome.PASS, f"the {subject.driver} driver has all it needs")
 
 
 def deployed(released: Service, today: object) -> Service:

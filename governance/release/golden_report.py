@@ -16,7 +16,8 @@ from typing import Final
 from governance.adapters.files import FileSource, WorkTree
 from governance.errors import TierlockError, Unreadable
 from governance.release import record as records
-from governance.release.drill import Drilled, drill, last, subject_of
+from governance.release.deploy.registry import load
+from governance.release.drill import Drilled, check_deploy, drill, last, subject_of
 from governance.release.golden import Entry, Golden, path_of, read_golden
 from governance.release.holds import check_hold, read_holds, told
 from governance.release.record import Record
@@ -131,7 +132,7 @@ def _drilled(record: Record, place: Place, world: Neighbours, now: datetime) -> 
     except TierlockError as err:
         why = f"{err.message}; {err.hint}" if err.hint else err.message
         return (Check("configs", Outcome.UNDECIDED, why),)
-    return drill(subject, world)
+    return (*drill(subject, world), check_deploy(subject, place, load))
 
 
 def _brief(verified: tuple[Check, ...]) -> Iterator[Check]:
@@ -207,6 +208,7 @@ def _mend(service: str, release: str, checks: list[Check]) -> str:
     outcome = decide(checks)
     first = next(check.name for check in checks if check.outcome is outcome)
     commands = {
+        "deploy": f"tierlock release show {service} {release}   (the deployment cannot start it)",
         "age": f"tierlock eval run {service} --suite smoke --record",
         NAME: f"tierlock golden show {service}",
         "advisories": f'tierlock rollback {service} --accept advisories="why"   (recorded with who and why)',

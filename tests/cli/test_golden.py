@@ -26,7 +26,7 @@ from tests.support.repos import Repo
 WEIGHTS = b"these are no weights, and nobody reads them"
 DIGEST = hashlib.sha256(WEIGHTS).hexdigest()
 DEPLOYED = SERVICES.replace(
-    "{driver: none}", "{driver: process, host: 127.0.0.1, port: 8080, weights: models}"
+    "{driver: none}", "{driver: process, host: 127.0.0.1, port: 8080, weights: models, binary: /bin/sh}"
 )
 PINNED = BASE.replace(
     "engine:\n", f'  weights: {{format: safetensors, files: {{m.safetensors: "sha256:{DIGEST}"}}}}\nengine:\n'
@@ -289,6 +289,17 @@ def test_a_missing_and_another_weight_file_block_the_drill(command: Tierlock, re
     file.unlink()
     gone = command.run("golden", "drill", "summarizer")
     assert (gone.code, "m.safetensors is not in `models`" in gone.out) == (1, True)
+
+
+def test_an_engine_that_is_not_installed_any_more_leaves_the_drill_undecided(
+    command: Tierlock, repo: Repo
+) -> None:
+    released(repo)
+    command.run("golden", "set", "summarizer", "v1")
+    command.change("tierlock.yaml", "binary: /bin/sh", "binary: /opt/gone/vllm")
+    ran = command.run("golden", "drill", "summarizer", "--format", "json")
+    assert (ran.code, checks(ran)["deploy"]) == (3, "undecided")
+    assert "/opt/gone/vllm" in ran.out
 
 
 def test_vulnerable_packages_block_unless_policy_says_otherwise(
