@@ -30,7 +30,7 @@ types: $(STAMPS)/project $(STAMPS)/dev
 contracts: $(STAMPS)/project $(STAMPS)/dev
 	$(BIN)/lint-imports
 
-GENERATED := schemas field_docs rule_docs engine_docs vectors
+GENERATED := schemas field_docs rule_docs engine_docs scorer_docs vectors
 
 docs: $(STAMPS)/project $(STAMPS)/dev  ## write the generated schemas and reference pages
 	@for part in $(GENERATED); do $(BIN)/python scripts/generate_$$part.py || exit; done

@@ -92,7 +92,7 @@ class TestItems:
             ({"overrides": {"task": "x"}}, "TL705", "overrides.task", "all parameters are in"),
             ({"scorer": "numerical"}, "TL708", "scorer", "did you mean `numeric`?"),
             ({"args": {"tol": 1}}, "TL709", "args.tol", "its arguments: tolerance"),
-            ({"prompt": None, "messages": [{"role": "human", "content": ""}]}, "TL705", "messages[0].role", ""),
+            ({"prompt": None, "messages": [{"role": "bot", "content": ""}]}, "TL705", "messages[0].role", ""),
             ({"prompt": None, "messages": [{"role": "user"}]}, "TL705", "messages[0]", "add or correct it"),
             ({"prompt": None, "messages": ["hello"]}, "TL705", "messages[0]", 'write {"role"'),
         ],
