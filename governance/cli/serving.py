@@ -25,8 +25,8 @@ from governance.monitor.watch import Neighbours, Watch, watch
 from governance.records import dataclass
 from governance.release.deploy.ready import is_ready
 from governance.release.deploy.target import state_folder
-from governance.values import Json
-from governance.verdict import Report
+from governance.values import Json, Tree
+from governance.verdict import Check, Report
 
 if TYPE_CHECKING:
     from governance.adapters.handover import Self
@@ -49,7 +49,15 @@ class Told:
 def world(place: Place, *, cached: bool, advance: Advance) -> World:
     """The neighbours of the gate on this host."""
     cache = cache_folder("digests") if cached else None
-    return World(place, dict(os.environ), cache, _hasher(cache, advance), _clock_of(place))
+    return World(place, dict(os.environ), cache, _hasher(cache, advance), _clock_of(place), _hardware)
+
+
+def _hardware(base: Tree) -> Check:
+    from governance.release.restorable.hardware import hardware_here
+    from governance.release.restorable.host import this_host
+
+    world = this_host()
+    return hardware_here(base, gpus=world.gpus, cpu_info=world.cpu_info)
 
 
 def _hasher(cache: Path | None, advance: Advance) -> weights.HashFiles:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from governance.adapters.files import WorkTree
+from governance.fingerprint.platform import Platform
 from governance.fingerprint.services import fingerprint_of
 from governance.fingerprint.states import State
 from governance.monitor import config, expected, host, launch, weights
@@ -29,7 +30,7 @@ from governance.monitor.weights import HashFiles
 from governance.records import dataclass
 from governance.release.deploy.target import CONTAINED, driver_of, target_of, weights_of
 from governance.tiers.config import TIERS, Service
-from governance.values import ABSENT, Unknown, Value
+from governance.values import ABSENT, Tree, Unknown, Value
 from governance.verdict import Change, Check, Outcome
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class World:
     """The neighbours of the gate: where the repository is, the variables of this process, the digest cache,
-    what hashes files, and when a file of the work tree was last changed.
+    what hashes files, when a file of the work tree was last changed, and whether this host is of the class of
+    hardware that a base config asks for.
     """
 
     place: Place
@@ -72,6 +74,7 @@ class World:
     cache: Path | None
     hash_files: HashFiles
     changed_at: Callable[[str], float | None]
+    hardware: Callable[[Tree], Check]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +132,10 @@ def look_at_host(
 ) -> list[Seen]:
     """Everything about this host but its configs: launch, packages, platform, weights, image."""
     known = wanted.capture.platform if wanted.capture is not None else None
-    recorded = known is not None and not isinstance(known, Unknown) and known.variables is not None
+    recorded = isinstance(known, Platform) and known.variables is not None
+    base = wanted.base.tree
     return [
+        Seen() if isinstance(known, Platform) else host.hardware(base, world.hardware(base)),
         launch.look(here, target, planned, variables=not recorded),
         host.look(wanted.capture, wanted.packages, serving(planned, world)),
         weights.look(wanted.manifest, weights_here(here, Path(world.place.root)), world.hash_files),

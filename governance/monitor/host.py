@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from governance.engines.keys import look as look_at
 from governance.errors import TierlockError
 from governance.fingerprint.capture import Capture, Wanted, take
 from governance.fingerprint.compare import capture_changes, compare_captures
@@ -23,8 +24,8 @@ from governance.fingerprint.platform import Platform, choose_variables
 from governance.fingerprint.versions import normal_version
 from governance.monitor.mismatch import Concerns, Doubt, Seen, differing, together
 from governance.records import dataclass
-from governance.values import ABSENT, Unknown, Value
-from governance.verdict import Change, LayerState
+from governance.values import ABSENT, Tree, Unknown, Value
+from governance.verdict import Change, Check, LayerState, Outcome
 
 LISTS: Final = ("freeze", "lock")
 PROGRAM: Final = "program"
@@ -68,6 +69,17 @@ def look(
         bare = Capture("", "") if expected is None else expected
         expected = replace(bare, packages=lock)
     return together(_layer(name, expected, serving, concerns) for name in CODES)
+
+
+def hardware(base: Tree, check: Check) -> Seen:
+    """What `check` says of the hardware that `base` asks for: it stands in for a captured platform."""
+    if check.outcome is Outcome.UNDECIDED:
+        return Seen(doubts=(Doubt("platform", f"hardware: {check.detail}"),))
+    if check.outcome is Outcome.PASS:
+        return Seen()
+    declared = look_at(base, "hardware")
+    change = Change("platform", "hardware", declared, check.detail, "base config", "this host")
+    return differing("TL805", (change,))
 
 
 def loaded(expected: Capture | None, serving: Serving) -> Seen:

@@ -122,6 +122,16 @@ class TestRefusal:
         assert "→ not set" in refused(gate.serve())
         assert not gate.started
 
+    def test_another_class_of_hardware_than_the_base_config_asks_for_is_named(self, gate: Gate) -> None:
+        """Where no host was captured, the class that the config declares is what must be here."""
+        change(
+            gate.repo, "configs/base/smollm2.yaml", "device: cpu", "device: cpu\n  cpu_features: [sve2, vax]"
+        )
+        gate.repo.commit("on another machine")
+        out = refused(gate.serve("--expect", "worktree"))
+        assert "cpu_features: sve2, vax not here" in " ".join(out.split())
+        assert not gate.started
+
     def test_an_argument_that_moves_a_value_is_refused_and_one_that_does_not_is_taken(
         self, gate: Gate
     ) -> None:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from governance.engines.keys import look
@@ -20,8 +20,6 @@ from governance.values import Tree, Unknown
 from governance.verdict import Check, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from governance.fingerprint.gpu import Gpu, Gpus
 
 NAME: Final = "hardware"
@@ -34,26 +32,40 @@ _MIG: Final = re.compile(r"\d+(?:c\.\d+)?g\.(\d+)gb(?:\+me)?")
 
 def check_hardware(subject: Subject, world: Neighbours) -> Check:
     """The check `hardware` of one release."""
-    declared = look(subject.base, "hardware")
-    wanted: Tree = declared if hasattr(declared, "keys") else {}  # type: ignore[assignment]
-    accelerated = _accelerated(wanted)
-    if not (accelerated or wanted.keys() & {"cpu", "cpu_features"}):
-        return Check(NAME, Outcome.PASS, "any: " + _any(wanted))
-    if subject.driver not in HERE:
+    wanted = _declared(subject.base)
+    if _asks(wanted) and subject.driver not in HERE:
         told = f"{_asked(wanted)} is asked for; where {subject.driver} starts it is not seen from here"
         return Check(NAME, Outcome.UNDECIDED, told)
-    wrong = [*_processor(wanted, world.cpu_info())]
-    if accelerated:
-        gpus = world.gpus()
-        if isinstance(gpus, Unknown):
-            return Check(NAME, Outcome.UNDECIDED, gpus.reason)
+    return hardware_here(subject.base, gpus=world.gpus, cpu_info=world.cpu_info)
+
+
+def hardware_here(base: Tree, *, gpus: Callable[[], Gpus | Unknown], cpu_info: Callable[[], bytes]) -> Check:
+    """The check `hardware` of a base config against this host, whoever starts the server on it."""
+    wanted = _declared(base)
+    if not _asks(wanted):
+        return Check(NAME, Outcome.PASS, "any: " + _any(wanted))
+    wrong = [*_processor(wanted, cpu_info())]
+    if _accelerated(wanted):
+        found = gpus()
+        if isinstance(found, Unknown):
+            return Check(NAME, Outcome.UNDECIDED, found.reason)
         if str(wanted.get("device", "cuda")) not in ("cuda", "vulkan"):
             told = f"accelerators of the kind {wanted['device']} are not looked at by this version"
             return Check(NAME, Outcome.UNDECIDED, told)
-        wrong += _accelerators(wanted, gpus)
+        wrong += _accelerators(wanted, found)
     if wrong:
         return Check(NAME, Outcome.BLOCK, "; ".join(wrong))
     return Check(NAME, Outcome.PASS, f"{_asked(wanted)} is here")
+
+
+def _declared(base: Tree) -> Tree:
+    found = look(base, "hardware")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _asks(wanted: Tree) -> bool:
+    """Whether the base config asks for a class at all."""
+    return _accelerated(wanted) or bool(wanted.keys() & {"cpu", "cpu_features"})
 
 
 def _accelerated(wanted: Mapping[str, object]) -> bool:
