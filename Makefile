@@ -16,7 +16,7 @@ test: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine container-tools  ## all t
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 container-tools:  ## registry and podman for the tests with real containers, from Debian (160 MB); says what it cannot install
-	-@scripts/container_tools.sh
+	-@PYTHON=$(PYTHON) scripts/container_tools.sh
 
 check: lint types contracts docs-check guard test  ## what CI runs
 
@@ -62,7 +62,7 @@ test-reviewboard: $(STAMPS)/project $(STAMPS)/dev  ## a real Review Board in its
 
 lock:  ## renew the hash-pinned requirement files (needs uv)
 	cd requirements && \
-	for part in build engine bench ci reviewboard vllm-older; do uv pip compile $$part.in --universal --python-version 3.11 \
+	for part in build engine bench ci compose reviewboard vllm-older; do uv pip compile $$part.in --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file $$part.txt $$(grep -o -- '--no-deps' $$part.in | head -1) || exit; done
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --quiet --output-file requirements/runtime.txt

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the container tests need from Debian or Ubuntu: a registry, skopeo and umoci, podman with runc.
-# Does nothing when they are there. 160 MB. What cannot be had is said, and what needs it is skipped with that
+# Installs what the container tests need: podman-compose into .cache/compose, and from Debian or Ubuntu a registry,
+# skopeo and umoci, podman with runc. Does nothing when they are there. 160 MB. What cannot be had is said, and what needs it is skipped with that
 # reason: this never fails a build.
 set -uo pipefail
+cd "$(dirname "$0")/.."
 declare -A packages=(
   [docker-registry]=docker-registry [skopeo]=skopeo [umoci]=umoci [podman]=podman [runc]=runc
   [catatonit]=catatonit [busybox]=busybox-static
@@ -21,6 +22,16 @@ left_out() {
   exit 0
 }
 
+compose() {
+  local folder=.cache/compose python=${PYTHON:-python3}
+  [ -x $folder/bin/podman-compose ] && [ $folder/made -nt requirements/compose.txt ] && return
+  "$python" -m venv $folder &&
+    $folder/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/compose.txt &&
+    touch $folder/made ||
+    echo "no podman-compose: the tests with it are skipped, and say so"
+}
+
+compose
 [ -z "$(missing)" ] && exit 0
 [ "$(uname -s)" = Linux ] || left_out "this is no Linux"
 command -v apt-get >/dev/null || left_out "they are installed with apt-get, which is not here"

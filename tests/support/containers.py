@@ -26,7 +26,9 @@ import pytest
 from governance.adapters.demo_engine import DemoEngine
 from tests.support.oci_registry import OciRegistry, missing, oci_registry, run
 
-CACHE = Path(__file__).resolve().parents[2] / ".cache" / "images"
+_FOLDER = Path(__file__).resolve().parents[2] / ".cache"
+CACHE = _FOLDER / "images"
+COMPOSE = _FOLDER / "compose" / "bin" / "podman-compose"
 PROGRAMS = ("podman", "runc", "busybox")
 _ADMIN = ":/usr/sbin:/sbin"
 _ENGINE = """\

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import shlex
 from collections.abc import Iterable
@@ -20,26 +19,32 @@ from typing import Final
 
 from governance.adapters import environment
 from governance.adapters.containers import Container, Engine
-from governance.adapters.files import read_file
 from governance.engines.keys import look
 from governance.errors import Unreachable, Unreadable, Usage
 from governance.fingerprint.layers import short
-from governance.release.deploy.command_line import digest_of, pinned_image, words_of
+from governance.release.deploy.contained import (
+    GRACE,
+    LABEL,
+    check_mounts,
+    digest_of,
+    labels_of,
+    pinned_image,
+    replica,
+    stop_all,
+    words_of,
+)
 from governance.release.deploy.host import refuse_a_stranger
 from governance.release.deploy.model import Replica, Target
 from governance.release.deploy.target import host_source, mounts_of
 from governance.values import Tree, Unknown
 
 NAME: Final = "container"
-LABEL: Final = "dev.tierlock"
 RUNTIME: Final = "podman"
-GRACE: Final = 30.0
 _LINES: Final = 15
 _OWN: Final = frozenset(
     {"--env", "--env-file", "--volume", "--mount", "--volumes-from", "--tmpfs", "--entrypoint", "--name",
      "--label", "--label-file", "--rm", "--pull", "--workdir"}
 )  # fmt: skip
-_SMALL: Final = 64 << 20  # weights have their own check, with a cache
 _OWN_SHORT: Final = ("-e", "-v", "-l", "-w")
 
 
@@ -48,8 +53,7 @@ def check(target: Target) -> None:
     pinned_image(target)
     _arguments(target)
     environment.resolved(target.launch.environment)
-    for mount in mounts_of(target.base):
-        _check_mount(mount, target.root)
+    check_mounts(target)
     engine = _engine(target)
     names = (_name(target), _next(target), _former(target))
     for found in (engine.find(name) for name in names):
@@ -70,7 +74,10 @@ def plan(target: Target) -> tuple[str, ...]:
     for one in _ours(engine, target):
         if one.running:
             digest = digest_of(image, one.digests)
-            was = f"{one.labels.get(f'{LABEL}.release', '')} {short(_fingerprint(one))}".strip()
+            release, fingerprint = (
+                one.labels.get(f"{LABEL}.{key}", "") for key in ("release", "fingerprint")
+            )
+            was = f"{release} {short(fingerprint)}".strip()
             lines.append(f"{engine.line('stop', one.name)}   # {was}, image {digest[:19]}")
     entrypoint, *rest = words_of(target)
     options = ["--detach", "--name", _name(target), *_options(target, entrypoint)]
@@ -99,16 +106,13 @@ def running(target: Target) -> tuple[Replica, ...] | Unknown:
         found = _ours(_engine(target), target)
     except (Unreachable, Unreadable) as err:
         return Unknown(err.message)
-    return tuple(_replica(one, target) for one in found if one.running)
+    return tuple(replica(one, target) for one in found if one.running)
 
 
 def stop(target: Target) -> None:
     """End and remove the containers of this service."""
     engine = _engine(target)
-    for one in _ours(engine, target):
-        if one.running:
-            engine.stop(one.name, grace=GRACE)
-        engine.remove(one.name)
+    stop_all(engine, _ours(engine, target))
 
 
 def log(target: Target) -> str:
@@ -138,23 +142,6 @@ def _ours(engine: Engine, target: Target) -> tuple[Container, ...]:
 
 def _is_ours(found: Container, target: Target) -> bool:
     return found.labels.get(f"{LABEL}.service") == target.service
-
-
-def _fingerprint(found: Container) -> str:
-    return found.labels.get(f"{LABEL}.fingerprint", "")
-
-
-def _replica(found: Container, target: Target) -> Replica:
-    digest = digest_of(target.image, found.digests)
-    return Replica(
-        f"container {found.name}",
-        target.url,
-        found.started_at,
-        digest or Unknown("the container engine knows no digest of the image"),
-        found.argv,
-        _fingerprint(found),
-        found.restarts,
-    )
 
 
 def _fetch(engine: Engine, image: str, policy: str) -> None:
@@ -200,8 +187,7 @@ def _swap(engine: Engine, target: Target) -> None:
 
 
 def _options(target: Target, entrypoint: str) -> list[str]:
-    labels = {"service": target.service, "release": target.release, "fingerprint": target.fingerprint}
-    options = [f"--label={LABEL}.{key}={value}" for key, value in labels.items()]
+    options = [f"--label={key}={value}" for key, value in labels_of(target).items()]
     secrets = environment.references(target.launch.environment)
     for name, value in sorted(target.launch.environment.items()):
         options += ["--env", name if name in secrets else f"{name}={value}"]
@@ -250,21 +236,3 @@ def _quoted(fields: Iterable[str]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(fields)
     return text.getvalue()
-
-
-def _check_mount(mount: Tree, root: Path) -> None:
-    """A file that is mounted is there, and is the one the base config names by digest."""
-    source, digest = host_source(mount, root), str(mount.get("digest", ""))
-    if source is None:
-        return
-    if not source.exists():
-        raise Unreadable(f"`{mount['source']}` is not on this host", where="image.mounts")
-    algorithm, _, hex_digits = digest.partition(":")
-    if source.is_file() and algorithm == "sha256" and source.stat().st_size <= _SMALL:
-        found = hashlib.sha256(read_file(source)).hexdigest()
-        if found != hex_digits:
-            raise Unreadable(
-                f"`{mount['source']}` is not what the base config names: sha256:{found[:12]}, "
-                f"expected {digest[:19]}",
-                where="image.mounts",
-            )

@@ -39,7 +39,7 @@ CONTAINED: Final = frozenset({"container", "compose", "kubernetes"})
 ANYWHERE: Final = "0.0.0.0"  # noqa: S104  inside a container nobody else is reached by it
 _HOST_NETWORK: Final = frozenset({"--network=host", "--net=host"})
 # Which of the host's devices a deployment takes is no property of the release; their class is (`hardware`).
-_DEVICES: Final = frozenset({"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+DEVICES: Final = frozenset({"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _environment(settings: Tree, declared: Mapping[str, str]) -> dict[str, str]:
     variables = {name: str(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
     for name in variables:
         kind = variable(name)
-        shapes = kind.effect == "output" and name not in _DEVICES
+        shapes = kind.effect == "output" and name not in DEVICES
         if name in declared or shapes:
             why = "the base config sets it" if name in declared else kind.reason
             raise Usage(
@@ -238,6 +238,6 @@ def _listening(settings: Tree, host: str) -> str:
 
 def _address(service: Service, settings: Tree) -> str:
     """The address of the endpoint, where the driver starts the server somewhere else than here."""
-    if driver_of(settings) not in ("compose", "kubernetes", "command"):
+    if driver_of(settings) not in ("kubernetes", "command"):
         return ""
     return _endpoint(service).rstrip("/").removesuffix("/v1")
