@@ -101,14 +101,14 @@ def _named(answer: str, *, pairs: bool) -> dict[str, str] | str:
 
 
 def _entries(answer: str) -> list[str]:
-    lines = [line for line in answer.strip().splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in answer.splitlines() if line.strip()]
     bullets = [_BULLET.sub("", line) for line in lines if _BULLET.match(line)]
     if bullets:
         return bullets
     if len(lines) > 1:
         lines = lines[1:] if lines[0].rstrip().endswith(":") else lines
         return [entry for line in lines for entry in _BETWEEN.split(line)]
-    text = re.sub(r"^[^:,]{0,60}:\s+", "", answer.strip())
+    text = re.sub(r"^[^:,]{0,60}:\s+", "", " ".join(lines))
     return _BETWEEN.split(text.rstrip("."))
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from governance.values import ABSENT, Absent, Json
 
-_FENCE: Final = re.compile(r"```[^\S\n]*([\w+-]*)[^\n]*\n(.*?)(?:\n[^\S\n]*```|\Z)", re.DOTALL)
+_FENCE: Final = re.compile(r"(?<!`)```[^\S\n]*([\w+-]*)[^`\n]*\n(.*?)(?:\n[^\S\n]*```|\Z)", re.DOTALL)
 _OPENS: Final = re.compile(r"[{\[]")
 _TRIES: Final = 200
 

@@ -14,7 +14,7 @@ import unicodedata
 from typing import Final
 
 _END: Final = re.compile(
-    r"[.!?…]+[\"'”’»)\]*_]*(?=\s|$)|[。！？]+[」』”）]*|\n\s*\n|\n(?=[^\S\n]*(?:[-*•–]|\d{1,3}[.)])\s)"
+    r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s|$)|[。！？]+[」』”）]*|\n\s*\n|\n(?=[^\S\n]*(?:[-*•–]|\d{1,3}[.)])\s)"
 )
 _LAST_WORD: Final = re.compile(r"(?:^|[\s(\[\"'“])([^\W\d_]+(?:\.[^\W\d_]+)*)$")
 _LIST_NUMBER: Final = re.compile(r"(?:^|\n)\s*\d{1,3}$")
@@ -27,6 +27,7 @@ _SHORT: Final = frozenset({"etc", "al", "Inc", "Ltd", "Co", "Corp", "Jr", "ed", 
 _WORD: Final = re.compile(
     r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’.,-][^\W_]+)*"
 )
+_LOOK_BACK: Final = 40
 _ARTICLES: Final = re.compile(r"\b(?:a|an|the)\b")
 
 
@@ -45,6 +46,7 @@ def sentences(text: str) -> list[str]:
 
 def _goes_on(before: str, after: str) -> bool:
     """Whether a full stop behind `before` ends no sentence; `after` is the next letter, if any."""
+    before = before if len(before) <= _LOOK_BACK else f"x{before[-_LOOK_BACK:]}"
     if _LIST_NUMBER.search(before):
         return True
     if before[-1:].isdigit():
