@@ -104,8 +104,10 @@ def command(service: str, root: str | None, output: Output, **given: Any) -> Rep
         return serving.previewed(judged, place)
     if not judged.starts:
         return serving.refused(judged, place, tell.alert, _say)
+    from governance.cli.watching import start
+
     report = serving.starting(judged, place)
-    return Finished(report, output, then=partial(serving.start, judged, here, tell, port, _say))
+    return Finished(report, output, then=partial(start, judged, here, tell, port, _say))
 
 
 def _bound(address: tuple[str, int] | None, every: float) -> ReadyPort | None:

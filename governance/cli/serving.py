@@ -1,4 +1,4 @@
-"""What `tierlock serve` needs of the world: the neighbours of the gate and of its watcher."""
+"""What `tierlock serve` needs of the world: the neighbours of the gate, its memory, and its reports."""
 
 from __future__ import annotations
 
@@ -8,29 +8,21 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from governance.adapters.files import WorkTree, read_file, write_atomic
+from governance.adapters.files import read_file, write_atomic
 from governance.cli.repository import cache_folder
 from governance.errors import TierlockError
-from governance.fingerprint.states import State
-from governance.monitor import alerts, config, expected, gate, gate_report, host, server, weights
+from governance.monitor import alerts, gate, gate_report, weights
 from governance.monitor.alerts import Event, Subject
-from governance.monitor.expected import Expected
 from governance.monitor.gate import Judged, World
 from governance.monitor.ledger import Ledger, dump, load, told, turned
-from governance.monitor.mismatch import Concerns, Seen, together
-from governance.monitor.tags import Tag
-from governance.monitor.watch import Neighbours, Watch, watch
 from governance.records import dataclass
-from governance.release.deploy.ready import is_ready
 from governance.release.deploy.target import state_folder
 from governance.values import Json, Tree
 from governance.verdict import Check, Report
 
 if TYPE_CHECKING:
-    from governance.adapters.handover import Self
-    from governance.adapters.ready_port import ReadyPort
     from governance.adapters.weights import File
     from governance.cli.progress import Advance
     from governance.release.sides import Place
@@ -49,7 +41,7 @@ class Told:
 def world(place: Place, *, cached: bool, advance: Advance) -> World:
     """The neighbours of the gate on this host."""
     cache = cache_folder("digests") if cached else None
-    return World(place, dict(os.environ), cache, _hasher(cache, advance), _clock_of(place), _hardware)
+    return World(place, dict(os.environ), cache, hasher(cache, advance), _clock_of(place), _hardware)
 
 
 def _hardware(base: Tree) -> Check:
@@ -60,7 +52,7 @@ def _hardware(base: Tree) -> Check:
     return hardware_here(base, gpus=world.gpus, cpu_info=world.cpu_info)
 
 
-def _hasher(cache: Path | None, advance: Advance) -> weights.HashFiles:
+def hasher(cache: Path | None, advance: Advance) -> weights.HashFiles:
     """Hashes all files at once, from the cache where it knows them."""
 
     def hash_files(files: Sequence[File], algorithm: str) -> Mapping[str, str]:
@@ -152,99 +144,17 @@ def subject(judged: Judged) -> Subject:
 
 
 def _alarm(command: Sequence[str], body: Mapping[str, Json], say: Callable[[str], None]) -> str:
-    problem = _delivered(command, body)
+    problem = delivered(command, body)
     if problem:
         say(f"the alert was not delivered: {problem}")
     return problem
 
 
-def _delivered(command: Sequence[str], body: Mapping[str, Json]) -> str:
+def delivered(command: Sequence[str], body: Mapping[str, Json]) -> str:
+    """Why the alert command did not take `body`; empty when it did, and when there is none."""
     from governance.adapters.alarm import deliver
 
     return deliver(command, body) if command else ""
-
-
-def start(
-    judged: Judged, here: World, tell: Told, port: ReadyPort | None, say: Callable[[str], None]
-) -> NoReturn:
-    """Leave a watcher and become the server."""
-    from governance.adapters.handover import Self, become, leave
-    from governance.cli.main import guarded
-
-    assert judged.plan is not None
-    process = Self()
-    if tell.every > 0:
-        leave(lambda: guarded(lambda: _watch(judged, here, tell, port, process, say)))
-    become(judged.plan.program, judged.plan.argv, judged.plan.environment)
-
-
-def _watch(
-    judged: Judged, here: World, tell: Told, port: ReadyPort | None, process: Self, say: Callable[[str], None]
-) -> int:
-    """The watcher's whole life; its exit code is nobody's."""
-    target, name = judged.target, judged.asked.service
-    assert target is not None
-    neighbours = Neighbours(
-        up=lambda: is_ready(target),
-        loaded=lambda: _loaded(judged, here, process.pid),
-        read_back=lambda: _read_back(judged, here.place, process.pid),
-        here=_around(judged, here),
-        alarm=lambda body: _delivered(tell.alert, body),
-        say=say,
-        keep=lambda ledger: keep(here.place, name, ledger),
-        now=time.time,
-    )
-    watched = Watch(subject(judged), gate.things(judged), memory(here.place, name), neighbours)
-    if port is not None:
-        port.serve(watched.answer)
-    watch(watched, process, neighbours.up, tell.every)
-    return 0
-
-
-def _loaded(judged: Judged, here: World, pid: int) -> Seen:
-    if judged.expected is None or judged.plan is None:
-        return Seen()
-    return host.loaded(judged.expected.capture, gate.serving(judged.plan, here, pid))
-
-
-def _read_back(judged: Judged, place: Place, pid: int) -> Seen:
-    from governance.monitor.mismatch import Doubt
-
-    if judged.expected is None or judged.target is None:
-        return Seen(doubts=(Doubt("effective", "there is nothing to compare the server with"),))
-    return server.look(judged.expected.side, judged.target, place, pid)
-
-
-def _around(judged: Judged, here: World) -> Callable[[], Seen]:
-    """What the next start on this host would meet, and where the tag of the image stands."""
-    wanted, planned = judged.expected, judged.plan
-    if wanted is None or planned is None:
-        return Seen
-    tag = Tag(_image(wanted))
-
-    def look() -> Seen:
-        state = State(WorkTree(here.place.root))
-        now = state.service(judged.asked.service)
-        found = config.look(wanted.service, now, tuple(state.findings), concerns=Concerns.NEXT_START,
-                            changed_at=here.changed_at)  # fmt: skip
-        serving = gate.serving(planned, here)
-        hosts = host.look(wanted.capture, wanted.packages, serving, concerns=Concerns.NEXT_START)
-        return together((found, hosts, _held(judged, here), tag.look(time.time())))
-
-    return look
-
-
-def _held(judged: Judged, here: World) -> Seen:
-    """A hold that was set while the server runs: it says nothing of the server, and stops the next start."""
-    checks = expected.held(here.place, judged.asked.service, [judged.fingerprint])
-    return gate.as_seen(checks, Concerns.NEXT_START)
-
-
-def _image(wanted: Expected) -> str:
-    from governance.engines.keys import look
-
-    reference = look(wanted.base.tree, "image.ref")
-    return reference if isinstance(reference, str) else ""
 
 
 def asked_words(command: str) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class World:
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What the gate found. `expected` and `plan` are None when there is nothing to compare with, or nothing
-    that could be started.
+    that could be started; `weights` is where the weights lie on this host.
     """
 
     asked: Asked
@@ -90,6 +90,7 @@ class Judged:
     expected: Expected | None = None
     target: Target | None = None
     plan: launch.Plan | None = None
+    weights: Path | None = None
 
     @property
     def equal(self) -> bool:
@@ -123,14 +124,16 @@ def judge(asked: Asked, world: World) -> Judged:
         return Judged(asked, together(looks), checks, fold, wanted)
     target = target_of(here, world.place, release=wanted.label)
     planned = launch.plan(target, asked.extra, world.environ, asked.python)
+    place = weights_here(here, Path(world.place.root))
     looks += look_at_host(wanted, here, planned, world, target)
-    return Judged(asked, together(looks), checks, fold, wanted, target, planned)
+    looks.append(weights.look(wanted.manifest, place, world.hash_files))
+    return Judged(asked, together(looks), checks, fold, wanted, target, planned, place)
 
 
 def look_at_host(
     wanted: Expected, here: Service, planned: launch.Plan, world: World, target: Target
 ) -> list[Seen]:
-    """Everything about this host but its configs: launch, packages, platform, weights, image."""
+    """Everything about this host but its configs and the weights: launch, packages, platform, image."""
     known = wanted.capture.platform if wanted.capture is not None else None
     recorded = isinstance(known, Platform) and known.variables is not None
     base = wanted.base.tree
@@ -138,7 +141,6 @@ def look_at_host(
         Seen() if isinstance(known, Platform) else host.hardware(base, world.hardware(base)),
         launch.look(here, target, planned, variables=not recorded),
         host.look(wanted.capture, wanted.packages, serving(planned, world)),
-        weights.look(wanted.manifest, weights_here(here, Path(world.place.root)), world.hash_files),
         _image(wanted),
     ]
 

@@ -17,21 +17,24 @@ from governance.fingerprint.changes import Showing
 from governance.monitor.mismatch import Doubt, Seen, shaping, together
 from governance.release.deploy.model import Target
 from governance.release.endpoints import compare_live
+from governance.release.identity import HashFile
 from governance.release.sides import EndpointSide, Place, StateSide, parse_side
 from governance.values import Unknown
 
 EFFECTIVE = "effective"
 
 
-def look(declared: StateSide, target: Target, place: Place, pid: int) -> Seen:
-    """The running server of `target`, the process `pid`, beside what `declared` says."""
+def look(declared: StateSide, target: Target, place: Place, pid: int, *, hash_file: HashFile) -> Seen:
+    """The running server of `target`, the process `pid`, beside what `declared` says; `hash_file` hashes the
+    weights that the server names.
+    """
     stranger = _stranger(target, pid)
     if stranger:
         return Seen(doubts=(Doubt(EFFECTIVE, stranger),))
     side = parse_side(target.url, place)
     assert isinstance(side, EndpointSide)
     try:
-        found = compare_live(declared, side, Showing())
+        found = compare_live(declared, replace(side, hash_file=hash_file), Showing())
     except TierlockError as err:
         return Seen(doubts=(Doubt(EFFECTIVE, err.message),))
     doubts = tuple(Doubt(what if what in _LAYERS else EFFECTIVE, why) for what, why in found.undecided)

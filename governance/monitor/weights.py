@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from governance.adapters.weights import File, list_files
 from governance.errors import Unreadable
 from governance.fingerprint.model_files import excluded, role
-from governance.monitor.mismatch import Doubt, Seen, differing
+from governance.monitor.mismatch import Concerns, Doubt, Seen, differing
 from governance.records import dataclass, field
 from governance.values import ABSENT, Value
 from governance.verdict import Change, LayerState
@@ -46,22 +46,28 @@ class Manifest:
         return {**{file.name: file.blake3 for file in self.captured}, **self.declared}
 
 
-def look(manifest: Manifest, place: Path | None, hash_files: HashFiles) -> Seen:
+def look(
+    manifest: Manifest,
+    place: Path | None,
+    hash_files: HashFiles,
+    *,
+    concerns: Concerns = Concerns.SERVER,
+) -> Seen:
     """The files at `place` (a folder, or one file of it) beside `manifest`; None where no place is known."""
     wanted = manifest.digests
     if not wanted:
         return Seen(uncovered=(("weights", "the release names no files and captured none"),))
     if place is None:
         hint = "set `deploy.weights`, or fetch the model into the hub cache first"
-        return _doubt(f"no file of this host is known to be the weights: {hint}")
+        return _doubt(f"no file of this host is known to be the weights: {hint}", concerns)
     odd = sorted({digest.partition(":")[0] for digest in wanted.values()} - {*ALGORITHMS})
     if odd:
-        return _doubt(f"digests by `{odd[0]}` cannot be computed here")
+        return _doubt(f"digests by `{odd[0]}` cannot be computed here", concerns)
     try:
         here, broken = _files(place, wanted)
         found = _hashed(here, wanted, hash_files)
     except Unreadable as err:
-        return _doubt(err.message)
+        return _doubt(err.message, concerns)
     changes = list(_changes(manifest, here, found, broken))
     extra = [file for name, file in here.items() if name not in wanted and role(name) not in _UNREAD]
     if manifest.captured and place.is_dir():
@@ -69,12 +75,12 @@ def look(manifest: Manifest, place: Path | None, hash_files: HashFiles) -> Seen:
     state = "changed" if changes else "same"
     notes = () if manifest.captured else _unlisted(extra)
     detail = f"{len(wanted)} file{'s' * (len(wanted) != 1)}"
-    seen = differing("TL803", changes)
+    seen = differing("TL803", changes, concerns=concerns)
     return Seen((LayerState("weights", state, detail=detail),), seen.mismatches, seen.doubts, notes=notes)
 
 
-def _doubt(reason: str) -> Seen:
-    return Seen((LayerState("weights", "unknown"),), doubts=(Doubt("weights", reason),))
+def _doubt(reason: str, concerns: Concerns) -> Seen:
+    return Seen((LayerState("weights", "unknown"),), doubts=(Doubt("weights", reason, concerns),))
 
 
 def _files(place: Path, wanted: Mapping[str, str]) -> tuple[dict[str, File], tuple[str, ...]]:
