@@ -28,8 +28,9 @@ def commands(page: Path) -> Iterator[str]:
 
 
 def unknown_words(line: str) -> list[str]:
-    """The command or options of `line` that the program does not have."""
+    """The command or options of `line` that the program does not have; what follows `--` is another's."""
     _, *args = shlex.split(line)
+    args = args[: args.index("--")] if "--" in args else args
     names = [arg for arg in args if not arg.startswith("-")]
     if not names:
         return []
