@@ -15,7 +15,7 @@ from governance.adapters.processes import masked
 from governance.fingerprint.layers import LAYERS, short
 from governance.monitor import launch
 from governance.monitor.expected import GOLDEN, THE_WORK_TREE
-from governance.monitor.gate import HOLD, RELEASE, Judged
+from governance.monitor.gate import HOLD, RELEASE, Judged, things
 from governance.monitor.ledger import Lasting
 from governance.monitor.mismatch import Seen, duration
 from governance.verdict import Change, Check, LayerState, Outcome, Report
@@ -27,7 +27,7 @@ _ORDER: Final = (RELEASE, HOLD, "config", *LAYERS[:4], launch.LAYER, *LAYERS[4:]
 def report(judged: Judged, lasting: Sequence[Lasting], now: float, *, dry_run: bool = False) -> Report:
     """What was judged, as a report: pass, block, or undecided, with each field that is in the way."""
     seen, asked = judged.seen, judged.asked
-    wanted = judged.expected
+    wanted, blocked = judged.expected, things(judged)
     label = wanted.label if wanted is not None else asked.expect
     expects = f"expected {label} {short(wanted.fingerprint)}, " if wanted is not None else ""
     return Report(
@@ -49,6 +49,7 @@ def report(judged: Judged, lasting: Sequence[Lasting], now: float, *, dry_run: b
             "expected": label,
             "fingerprint": wanted.fingerprint if wanted is not None else None,
             "here": judged.fingerprint or None,
+            "codes": sorted({one.code for one in (*blocked.mismatches, *blocked.doubts)}),
             "on_mismatch": asked.on_mismatch.value,
             "starts": judged.starts and not dry_run,
         },

@@ -105,6 +105,7 @@ class TestRefusal:
         (edit,) = [one for one in ran.json["changes"] if one["key"] == "temperature"]
         assert (edit["layer"], edit["before"], edit["after"]) == ("sampling", 0.1, 0.9)
         assert edit["path"] == FACTUAL
+        assert ran.json["run"]["codes"] == ["TL801"]
         assert ran.json["next"] == f"tierlock diff {SERVICE}@v1 {SERVICE}@worktree"
         assert not gate.started
 
@@ -262,6 +263,16 @@ class TestStart:
             assert "started degraded, readiness stays down" in server.out
             assert [one["event"] for one in server.alerts] == ["degraded"]
         assert (gate.repo.path / "bin" / "started").read_text().split()[-1] == "--metrics"
+
+    def test_degraded_it_is_started_without_a_release_that_could_be_trusted(self, gate: Gate) -> None:
+        path = gate.repo.path / gate.release.path
+        path.write_text(path.read_text().replace('"actor": "author-a"', '"actor": "author-b"'))
+        with serving(gate.repo, "--on-mismatch", "degrade") as server:
+            server.until(lambda: gate.started)
+            (told,) = server.until(lambda: server.alerts)
+            assert told["event"] == "degraded"
+            assert [one["code"] for one in told["mismatches"]] == ["TL811"]
+            assert server.ready()[0] == 503
 
     def test_the_server_is_the_process_that_was_started_and_its_end_is_its_own(self, gate: Gate) -> None:
         with serving(gate.repo) as server:
