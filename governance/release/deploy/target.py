@@ -229,15 +229,26 @@ def _plain_host(host: str) -> str:
 
 def _listening(settings: Tree, host: str) -> str:
     """What the server itself binds: in a network of its own everything, else the host it is reached at."""
+    own = driver_of(settings) in CONTAINED and not shares_network(settings)
+    return ANYWHERE if own else host
+
+
+def shares_network(settings: Tree) -> bool:
+    """Whether the container is given the network of the host."""
     arguments = settings.get("arguments")
     words = [str(word) for word in arguments] if isinstance(arguments, list | tuple) else []
     joined = {*words, *(f"{one}={two}" for one, two in pairwise(words))}
-    own = driver_of(settings) in CONTAINED and not joined & _HOST_NETWORK
-    return ANYWHERE if own else host
+    return bool(joined & _HOST_NETWORK)
+
+
+def plays_here(settings: Tree) -> bool:
+    """Whether a Kubernetes manifest is played by podman on this host, without a cluster."""
+    words = str(settings.get("runtime", "")).split()
+    return driver_of(settings) == "kubernetes" and bool(words) and words[0].rpartition("/")[2] == "podman"
 
 
 def _address(service: Service, settings: Tree) -> str:
     """The address of the endpoint, where the driver starts the server somewhere else than here."""
-    if driver_of(settings) not in ("kubernetes", "command"):
+    if driver_of(settings) not in ("kubernetes", "command") or plays_here(settings):
         return ""
     return _endpoint(service).rstrip("/").removesuffix("/v1")
