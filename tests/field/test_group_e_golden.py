@@ -14,13 +14,22 @@ from typing import Any
 
 import pytest
 
-from governance.adapters.files import write_all
+from governance.adapters.files import WorkTree, write_all
 from governance.release.cutting import Terms
+from governance.release.deploy import registry as registries
+from governance.release.golden_report import current
+from governance.release.observation import Expected, Running, judge
+from governance.release.record import Override
+from governance.release.rollback_gate import Gate, Judging
+from governance.release.rollback_gate import Terms as RollbackTerms
 from governance.tiers.writer import dump
+from governance.values import Unknown
+from governance.verdict import Outcome
 from tests.field import mapping
 from tests.support.command import Ran, Tierlock
+from tests.support.drilled import world
 from tests.support.fake_registry import FakeRegistry, digest_of, manifest
-from tests.support.governed import FILES, governed
+from tests.support.governed import FILES, governed, place
 from tests.support.released import SERVICES, SMOKE, cutting, prove, stamp, terms
 from tests.support.repos import Repo
 
@@ -133,6 +142,18 @@ def test_e05_a_golden_by_digest_is_restored_by_it_whatever_the_tag_says_now(
     assert (pruned.code, "it cannot be restored: 1 of 2 blobs are gone" in flat(pruned)) == (1, True)
 
 
+def test_e05_success_is_said_of_the_live_image_and_never_of_the_files(registry: FakeRegistry) -> None:
+    golden, live = digest_of(FEBRUARY), case("E05/live.json", registry)["image_digest"]
+    expected = Expected("v1", "f" * 64, (golden,), restored_at=100.0)
+    (wrong,) = judge(expected, (Running("container engine", 200.0, live, compared=31),))
+    assert wrong.outcome is Outcome.BLOCK
+    assert "files restored, image not" in wrong.detail
+    (right,) = judge(expected, (Running("container engine", 200.0, golden, compared=31),))
+    assert right.outcome is Outcome.PASS
+    (unseen,) = judge(expected, (Running("container engine", 200.0, Unknown("no answer"), compared=31),))
+    assert unseen.outcome is Outcome.UNDECIDED
+
+
 def goldens(command: Tierlock, *, advisories: bool) -> Repo:
     """Both goldens of E07, the older one first, and the day the case is about."""
     listed = case("E07/goldens.json")
@@ -173,6 +194,28 @@ def test_e07_a_golden_with_a_known_hole_or_a_stale_eval_is_not_gone_back_to_sile
     assert '--accept advisories="why"' in flat(drilled)
     older = command.run("golden", "drill", "summarizer", "v1")
     assert (older.code, "engine vllm 0.5.4, affected <0.6.3" in flat(older)) == (1, True)
+
+
+def test_e07_going_back_all_the_same_needs_a_reason_and_keeps_it_with_who(
+    command: Tierlock, today: datetime
+) -> None:
+    repo = goldens(command, advisories=True)
+    entry = current(WorkTree(repo.path), "summarizer")
+
+    def gate(**accepted: str) -> Gate:
+        said = RollbackTerms("summarizer", "on-call", today, accepted=accepted)
+        return Judging(place(repo), said, registries.load, world()).gate(entry.release, entry)
+
+    assert gate().outcome is Outcome.BLOCK
+    assert gate(advisories="behind the proxy").outcome is Outcome.BLOCK
+    both = gate(advisories="behind the proxy", age="evaluated by hand today")
+    assert both.outcome is not Outcome.BLOCK
+    assert both.overrides == (
+        Override("advisories", "behind the proxy", "on-call"),
+        Override("age", "evaluated by hand today", "on-call"),
+    )
+    told = next(check for check in both.checks if check.name == "advisories")
+    assert told.detail.startswith("accepted by on-call: behind the proxy; it is: ADV-FAKE-0001 (critical)")
 
 
 def test_e07_without_an_advisory_file_nothing_is_called_free_of_known_issues(
