@@ -116,9 +116,7 @@ class Server:
         deadline = time.monotonic() + timeout
         while not healthy():
             if self.ended is not None:
-                raise Unreachable(
-                    f"the server ended with status {self.ended} before it was ready\n{self.tail()}"
-                )
+                raise Unreachable(f"the server {_end_of(self.ended)} before it was ready\n{self.tail()}")
             if time.monotonic() > deadline:
                 raise Unreachable(f"the server is not ready after {timeout:g} s\n{self.tail()}")
             time.sleep(step)
@@ -191,6 +189,16 @@ def start(argv: Sequence[str], environment: Mapping[str, str], *, log: Path) -> 
     server = Server(process, log, leash)
     atexit.register(server.stop)
     return server
+
+
+def _end_of(status: int) -> str:
+    """How a server ended. One that a signal ended says nothing itself, so the signal is named."""
+    if status == -signal.SIGILL:
+        return "was ended by SIGILL (it was built for another processor)"
+    if status < 0:
+        with contextlib.suppress(ValueError):
+            return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"
 
 
 @contextmanager

@@ -139,6 +139,16 @@ def test_the_workers_of_a_server_that_crashed_end_too(tmp_path: Path) -> None:
     assert gone(int(log.read_text().split()[1]))
 
 
+@linux
+def test_a_server_that_a_signal_ended_is_told_with_its_name(tmp_path: Path) -> None:
+    """An engine built for another processor dies without a word."""
+    log = tmp_path / "log"
+    killed = python("import os; os.kill(os.getpid(), 4)")
+    with pytest.raises(Unreachable, match=r"was ended by SIGILL \(it was built for another processor\)"):  # noqa: SIM117
+        with running(killed, {}, log=log, healthy=lambda: False):
+            pass
+
+
 def test_a_server_that_dies_at_start_says_why(tmp_path: Path) -> None:
     with (
         pytest.raises(Unreachable) as caught,
