@@ -19,6 +19,7 @@ from governance.release.deploy import process
 from governance.release.deploy.model import Replica, Target
 from governance.release.deploy.ready import wait_ready
 from governance.values import Json
+from tests.support.command import environment
 from tests.support.deployed import deployed, stopped_after, target
 from tests.support.llama_server import one_at_a_time
 from tests.support.repos import Repo
@@ -105,6 +106,56 @@ def test_deploying_the_same_again_ends_with_one_new_server(tmp_path: Path) -> No
         second = only(one)
     assert first.name != second.name
     assert first.fingerprint == second.fingerprint
+
+
+KILLED = """
+import os, signal, sys, threading
+from pathlib import Path
+from governance.release.deploy import process
+from tests.support.command import environment
+from tests.support.deployed import target
+from tests.support.repos import Repo
+one = target(Repo(Path(sys.argv[1])))
+threading.Timer(float(sys.argv[2]), os.kill, (os.getpid(), signal.SIGKILL)).start()
+process.deploy(one)
+threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize("milliseconds", [0, 1, 2, 4, 8, 12, 16, 24])
+def test_a_deployment_that_is_killed_anywhere_is_finished_by_the_next(
+    tmp_path: Path, milliseconds: int
+) -> None:
+    """A real SIGKILL; where it falls differs from run to run, what holds after the next call does not."""
+    repo = fake(tmp_path)
+    one = target(repo)
+    with stopped_after(process, one):
+        process.deploy(one)
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, str(repo.path), str(milliseconds / 1000)],
+            env=environment(),
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == -9, done.stderr.decode()
+        process.deploy(one)
+        assert only(one).fingerprint == one.fingerprint
+        assert len(processes_of(str(repo.path))) == 1
+    assert not processes_of(str(repo.path))
+
+
+def processes_of(folder: str) -> list[str]:
+    """The command lines of the processes of this host that work in the folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            where = (path / "cwd").readlink()
+        except OSError:
+            continue
+        if str(where) == folder and line:
+            found.append(line)
+    return found
 
 
 def test_a_server_that_cannot_load_is_told_with_its_last_words(
