@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from governance.adapters.locks import held
+from governance.errors import Unreadable
+from governance.release import journal
+from governance.release.alone import alone
+from governance.release.journal import Journal
 from tests.support.command import Tierlock
-from tests.support.governed import governed
+from tests.support.governed import governed, place
 from tests.support.released import SERVICES, WITH_SUITE, prove
 from tests.support.repos import Repo
 from tests.support.reviewed import SAMPLING, key_of, policy
@@ -171,6 +177,37 @@ def test_a_second_cut_of_the_same_state_passes_and_writes_nothing(command: Tierl
     assert (again.code, "v1 is" in again.out) == (0, True)
     assert (repo.path / ".tierlock/releases/summarizer/v1.json").read_bytes() == first
     assert [one.name for one in (repo.path / ".tierlock/releases/summarizer").iterdir()] == ["v1.json"]
+
+
+def test_of_two_cuts_at_once_one_releases_and_the_other_finds_it_done(command: Tierlock, repo: Repo) -> None:
+    prove(repo)
+    with ThreadPoolExecutor(2) as pool:
+        ran = list(pool.map(lambda _: command.spawn(*CUT, "--commit", env=repo.environment), range(2)))
+    assert [one.code for one in ran] == [0, 0], [one.out + one.err for one in ran]
+    assert sum("v1 is" in one.out and "already" in one.out for one in ran) == 1
+    assert repo.git("log", "--format=%s").count("release summarizer v1") == 1
+    assert command.run("release", "verify").code == 0
+
+
+def test_a_cut_waits_for_nobody_who_goes_on_and_for_no_broken_off_rollback(
+    command: Tierlock, repo: Repo
+) -> None:
+    prove(repo)
+    folder = repo.path / ".git/tierlock/summarizer"
+    begun = Journal("summarizer", "v1", "a" * 64, "2026-11-30T09:00:00Z", "reviewer-a", "worse answers")
+    journal.write(folder, begun)
+    ran = command.run(*CUT)
+    assert (ran.code, "hint: tierlock rollback summarizer" in ran.err) == (3, True)
+    journal.end(folder)
+    with (
+        held(folder / journal.LOCK, who="rollback by reviewer-a", busy=Unreadable),
+        pytest.raises(Unreadable, match="released or rolled back: rollback by reviewer-a"),
+        alone(place(repo), "summarizer", who="a cut", wait_s=0),
+    ):
+        raise AssertionError("two at once")
+    assert command.run(*CUT).code == 0
+    assert command.run("release", "cut", "../evil").code == 2
+    assert not (repo.path / ".git/evil").exists()
 
 
 def test_a_hold_is_lifted_with_a_reason_and_stays_on_record(command: Tierlock, repo: Repo) -> None:

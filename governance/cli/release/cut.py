@@ -66,8 +66,9 @@ def command(
     from governance.cli.capturing import read
     from governance.cli.release.naming import actor
     from governance.cli.review import judging
+    from governance.release.alone import alone
     from governance.release.cutting import Terms, cut
-    from governance.release.sides import Place
+    from governance.release.sides import Place, no_service
 
     place = Place(find(root or ""))
     terms = Terms(
@@ -79,11 +80,18 @@ def command(
         unreviewed=unreviewed,
         capture=read(captured),
     )
-    done = cut(place, service, judging.bench(), terms)
-    if dry_run or not done.files:
-        told = "dry run: nothing is written" if done.files else ""
-        return replace(done.report, notes=(*done.report.notes, told)) if told else done.report
-    return _Writing(place, root or "", done).run(key=key, sign=sign or bool(key), commit=commit)
+    if dry_run:
+        done = cut(place, service, judging.bench(), terms)
+        told = ("dry run: nothing is written",) if done.files else ()
+        return replace(done.report, notes=(*done.report.notes, *told))
+    head = place.state("HEAD")
+    if service not in head.bindings():  # before a lock is made under that name
+        raise no_service(service, head)
+    with alone(place, service, who=f"release cut by {terms.actor}"):
+        done = cut(place, service, judging.bench(), terms)
+        if not done.files:
+            return done.report
+        return _Writing(place, root or "", done).run(key=key, sign=sign or bool(key), commit=commit)
 
 
 class _Writing:
