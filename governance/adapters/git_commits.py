@@ -13,7 +13,7 @@ from governance.adapters.git import Git
 from governance.adapters.git_trees import text_of
 from governance.errors import Unreadable
 
-_NOT_FOR_HOOKS = ("GIT_LITERAL_PATHSPECS", "GIT_NO_REPLACE_OBJECTS", "GIT_OPTIONAL_LOCKS")
+NOT_FOR_HOOKS = ("GIT_LITERAL_PATHSPECS", "GIT_NO_REPLACE_OBJECTS", "GIT_OPTIONAL_LOCKS")
 
 
 def uncommitted(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def commit_paths(git: Git, paths: Sequence[str], message: str) -> str:
             f"nothing can be committed during a {merging}", hint=f"finish it, or: git {merging} --abort"
         )
     own = Git(git.root)
-    own.environment = {name: value for name, value in git.environment.items() if name not in _NOT_FOR_HOOKS}
+    own.environment = {name: value for name, value in git.environment.items() if name not in NOT_FOR_HOOKS}
     before = set(_known(git, paths))
     own.run("add", "--force", "--", *paths)
     status, out, err = own.ask("commit", "--quiet", "--only", "--message", message, "--", *paths)

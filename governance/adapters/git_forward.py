@@ -21,6 +21,7 @@ from typing import Final
 
 from governance.adapters.files import WorkTree, relative, write_atomic
 from governance.adapters.git import Git
+from governance.adapters.git_commits import NOT_FOR_HOOKS
 from governance.adapters.git_trees import text_of
 from governance.errors import TierlockError, Unreadable
 from governance.records import dataclass
@@ -170,6 +171,38 @@ def undo(git: Git, forward: Forward, watch: Watch = lambda _: None) -> str:
     again = prepare(git, back, "take back a rollback that was given up\n")
     settle(git, again, watch)
     return again.commit
+
+
+def push(git: Git) -> str:
+    """Where the branch that is checked out was pushed to, as `origin/main`. The hooks of the repository run.
+
+    Raises `Unreadable` with git's own words and the command when it cannot be.
+    """
+    branch = branch_of(git).removeprefix("refs/heads/")
+    remote = _config(git, f"branch.{branch}.remote") or _only_remote(git)
+    target = _config(git, f"branch.{branch}.merge") or f"refs/heads/{branch}"
+    if not remote:
+        raise Unreadable("there is no remote to push to", hint="git remote add origin URL && git push")
+    own = Git(git.root)
+    own.environment = {name: value for name, value in git.environment.items() if name not in NOT_FOR_HOOKS}
+    status, _, err = own.ask("push", "--porcelain", remote, f"HEAD:{target}")
+    if status != 0:
+        lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
+        raise Unreadable(
+            f"`git push` failed: {'; '.join(lines[-3:]) or 'it gave no reason'}",
+            where=remote,
+            hint=f"git push {remote} HEAD:{target}",
+        )
+    return f"{remote}/{target.removeprefix('refs/heads/')}"
+
+
+def _config(git: Git, key: str) -> str:
+    return git.ask("config", "--get", key)[1].decode().strip()
+
+
+def _only_remote(git: Git) -> str:
+    names = git.run("remote").decode().split()
+    return "origin" if "origin" in names else names[0] if len(names) == 1 else ""
 
 
 def _put_back(git: Git, forward: Forward, watch: Watch) -> str:

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "review": "governance.cli.review.group",
     "release": "governance.cli.release.group",
     "golden": "governance.cli.golden.group",
+    "rollback": "governance.cli.rollback",
     "eval": "governance.cli.eval.group",
     "serve": "governance.cli.serve",
     "demo": "governance.cli.demo",

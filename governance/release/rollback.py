@@ -52,6 +52,7 @@ from governance.release.rollback_gate import (
     rejected,
 )
 from governance.release.rollback_record import recorded
+from governance.tiers.naming import name_fault
 from governance.values import Unknown
 from governance.verdict import Check, Outcome, Report, decide
 
@@ -90,9 +91,12 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """`dry_run` writes nothing; `wait_s` is how long another actor is waited for; `who` is told to others."""
+    """`dry_run` writes nothing; `wait_s` is how long another actor is waited for; `who` is told to others;
+    `push` pushes the branch once the release runs.
+    """
 
     dry_run: bool = False
+    push: bool = False
     wait_s: float = 0.0
     who: str = ""
 
@@ -105,11 +109,14 @@ def rollback(place: Place, terms: Terms, world: World, how: How | None = None) -
     """
     how = how or How()
     refuse_terms(terms)
+    _refuse_name(terms.service)
     folder = state_folder(place, terms.service)
     if how.dry_run:
         return _Rollback(place, terms, world, folder).dry_run()
+    chosen(WorkTree(place.root), terms.service, terms.to)  # before a lock is made under that name
     with _alone(folder, terms, how):
-        return _Rollback(place, terms, world, folder).run()
+        report = _Rollback(place, terms, world, folder).run()
+        return _pushed(place, report) if how.push and report.outcome is Outcome.PASS else report
 
 
 def abort(place: Place, terms: Terms, world: World, how: How | None = None) -> Report:
@@ -117,15 +124,40 @@ def abort(place: Place, terms: Terms, world: World, how: How | None = None) -> R
 
     Raises `Usage` when none is under way.
     """
+    _refuse_name(terms.service)
     folder = state_folder(place, terms.service)
+    if not folder.exists():
+        raise _none(terms)
     with _alone(folder, terms, how or How()):
         found = journals.read(folder)
         if found is None:
-            raise Usage(f"no rollback of `{terms.service}` is under way", hint="git log --oneline -3")
+            raise _none(terms)
         if found.begun(Step.DEPLOY):
             return telling.too_late(found)
         _Rollback(place, terms, world, folder).take_back(found)
         return telling.taken_back(found)
+
+
+def _none(terms: Terms) -> Usage:
+    return Usage(f"no rollback of `{terms.service}` is under way", hint="git log --oneline -3")
+
+
+def _refuse_name(service: str) -> None:
+    if fault := name_fault(service):
+        raise Usage(f"`{service}` is no name of a service: {fault}", hint="tierlock release list")
+
+
+def _pushed(place: Place, report: Report) -> Report:
+    """The report with what became of the push: one that fails takes nothing back."""
+    git = place.git()
+    assert git is not None
+    try:
+        check = Check("push", Outcome.PASS, git_forward.push(git))
+    except TierlockError as err:
+        check = Check("push", Outcome.UNDECIDED, err.message)
+        told = f"{report.summary}; not pushed: {err.message}"
+        return replace(report, checks=(*report.checks, check), summary=told, next=err.hint)
+    return replace(report, checks=(*report.checks, check), next="")
 
 
 def _alone(folder: Path, terms: Terms, how: How) -> AbstractContextManager[None]:
@@ -201,6 +233,7 @@ class _Rollback:
     def _begin(self, former: Journal | None) -> Report:
         """A return from its gate on; `former` is one that deployed something else and is left for this."""
         release, entry = chosen(self.held, self.terms.service, self.terms.to)
+        self.world.watch("gate")
         gate = self.judging.gate(release, entry)
         if gate.outcome is not Outcome.PASS or gate.wanted is None or gate.restore is None:
             raise _Refused(gate)
@@ -338,8 +371,9 @@ class _Rollback:
     def _deploy(self, wanted: Wanted) -> None:
         if wanted.driver is None or wanted.target is None:
             return
+        self.world.watch("deploy")
         wanted.driver.deploy(wanted.target)
-        self.world.watch("started")
+        self.world.watch("ready")
         seconds = self.world.ready(wanted.target, wanted.driver)
         told = f"ready in {seconds:.1f} s, by the {wanted.driver.NAME} driver"
         self.told.steps.append(Check("deploy", Outcome.PASS, told))

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from governance.release.sides import Place
 
 COMMAND: Final = "rollback"
-_SHOWN: Final = 4
+_TELLING: Final = ("image", "weights", "packages", "advisories", "age")
+"""Checks of the gate whose words say more than that they passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ def done(story: Story, wanted: Wanted, journal: Journal, seconds: float) -> Repo
         changes=story.plan.changes,
         notes=tuple(_left(story, journal)),
         summary=f"rolled back: {journal.service} runs {what}, observed {took} after the command",
-        next="",
+        next="git push",
         generated_at=story.terms.at,
         run={**_run(story.terms, wanted, journal.target, "rolled back"), "record": journal.release,
              "commit": journal.restore.commit if journal.restore else None,
@@ -251,7 +252,9 @@ def _gate_lines(story: Story) -> list[Check]:
 
 def _gate_line(gate: Gate) -> Check:
     """All of a gate that passed, in one line."""
-    return Check("gate", Outcome.PASS, " · ".join(f"{one.name}: {one.detail}" for one in gate.checks))
+    told = [f"{one.name}: {one.detail}" for one in gate.checks if one.name in _TELLING]
+    rest = [one.name for one in gate.checks if one.name not in _TELLING]
+    return Check("gate", Outcome.PASS, " · ".join([f"{', '.join(rest)} in order", *told]))
 
 
 def _refusal(gate: Gate) -> str:

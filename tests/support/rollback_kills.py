@@ -1,9 +1,10 @@
-"""A rollback killed (SIGKILL) before each of its steps in turn, then called again: a program that tells how it
-ended.
+"""A rollback killed (SIGKILL) before each of its steps in turn, then called again: a program that tells how
+each of them ended.
 
-`python -m tests.support.rollback_kills REPO RUNTIME SCRATCH AGAIN`: REPO and RUNTIME are copied for each step
-into SCRATCH/N; AGAIN is what is called after the kill: `same`, `abort`, or `refused` (the same, where the gate
-no longer passes). One JSON line for each step. It forks, so it is a program of its own, without threads.
+`python -m tests.support.rollback_kills REPO RUNTIME SCRATCH AGAIN`: REPO and RUNTIME are copied for each
+step into SCRATCH/N; AGAIN is what is called after the kill: `same`, `abort`, or `refused` (the same, where
+the gate no longer passes). One JSON line for each step. It forks, so it is a program of its own, without
+threads.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def main() -> None:
         folder = copy(str(number))
         status, _ = forked(lambda folder=folder, number=number: call(folder, number, "same"))
         _, ended = forked(lambda folder=folder: call(folder, -1, again))
-        print(json.dumps({"step": number, "before": event, "killed": os.WIFSIGNALED(status), **ended}), flush=True)
+        told = {"step": number, "before": event, "killed": os.WIFSIGNALED(status), **ended}
+        sys.stdout.write(json.dumps(told) + "\n")
 
 
 if __name__ == "__main__":

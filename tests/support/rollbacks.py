@@ -55,7 +55,6 @@ services:
 """
 
 
-
 def right(number: int, body: Mapping[str, Any]) -> Say:
     """The answer that both items of the suite take."""
     return Say("Paris 5")
@@ -215,4 +214,6 @@ def audited(pins: Any, service: str, url: str) -> Any:
 
 def terms(**more: Any) -> Terms:
     """Back to golden, for a reason."""
-    return Terms(**({"service": SERVICE, "by": "on-call-a", "now": NOW, "reason": "summaries got worse"} | more))
+    return Terms(
+        **({"service": SERVICE, "by": "on-call-a", "now": NOW, "reason": "summaries got worse"} | more)
+    )

@@ -42,7 +42,8 @@ class Template:
     def killed_everywhere(self, again: str) -> list[Any]:
         """How each kill and the call after it ended."""
         done = subprocess.run(
-            [sys.executable, "-m", "tests.support.rollback_kills", self.repo.path, self.runtime, self.scratch, again],
+            [sys.executable, "-m", "tests.support.rollback_kills",
+             self.repo.path, self.runtime, self.scratch, again],
             cwd=ROOT, capture_output=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr.decode()
