@@ -275,7 +275,8 @@ def _mend(gate: Gate, terms: Terms) -> str:
         "golden": f"tierlock golden show {service}",
         "hold": f"tierlock golden show {service}",
         "repository": first.detail.rpartition("; ")[2] if first and "; " in first.detail else "git status",
-        "age": f"tierlock eval run {service} --at {gate.head[:12] or 'HEAD'} --record",
+        "image": f"tierlock release show {service} {release}   (push the image again by this digest)",
+        "weights": f"tierlock release show {service} {release}   (bring the files back to this host)",
         "deploy": first.detail.rpartition("; ")[2] if first else "",
     }
     if name in ("packages", "advisories", "hardware", "age", SMOKE):
