@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +17,14 @@ import pytest
 from governance.adapters.demo_engine import DemoEngine
 from governance.adapters.processes import free_port
 from governance.release import journal as journals
-from governance.release.deploy import process
-from governance.release.deploy.model import Target
+from governance.release.deploy import container, process, registry
+from governance.release.deploy.model import Driver, Target
 from governance.release.deploy.ready import wait_ready
 from governance.release.deploy.target import state_folder, target_of
 from governance.tiers.writer import dump
-from governance.values import Json
+from governance.values import Json, Tree
 from tests.support.command import PROGRAM, Ran, environment
+from tests.support.containers import ContainerTools, engine_image
 from tests.support.deployed import SERVICE, files_of
 from tests.support.governed import place
 from tests.support.llama_server import BASE, SAMPLING, one_at_a_time
@@ -73,6 +75,12 @@ class Serving:
         return ran
 
     @property
+    def driver(self) -> Driver:
+        found = place(self.repo).state("HEAD").bindings()[SERVICE]["deploy"]
+        assert isinstance(found, Mapping)
+        return registry.load(str(found["driver"]))
+
+    @property
     def environment(self) -> dict[str, str]:
         names = {name: value for name, value in isolated().items() if name.startswith("GIT_")}
         return {**names, "XDG_CACHE_HOME": str(self.repo.path.parent / "cache")}
@@ -89,8 +97,8 @@ class Serving:
 
     def deploy(self, release: str) -> None:
         target = self.target(release)
-        process.deploy(target)
-        wait_ready(target, process)
+        self.driver.deploy(target)
+        wait_ready(target, self.driver)
 
     def released(self, release: str) -> None:
         """What the work tree says, deployed, evaluated and cut."""
@@ -115,25 +123,32 @@ def serving(llama_engine: DemoEngine, tmp_path: Path) -> Iterator[Serving]:
         "driver": "process", "host": "127.0.0.1", "port": port,
         "binary": str(llama_engine.binary), "weights": str(llama_engine.weights),
     }  # fmt: skip
-    files = files_of(deploy, base=GOOD, url=f"http://127.0.0.1:{port}/v1")
+    with released_twice(llama_engine, tmp_path / "repo", deploy, good=GOOD, drifted=DRIFTED) as found:
+        yield found
+
+
+@contextmanager
+def released_twice(
+    engine: DemoEngine, path: Path, deploy: Mapping[str, Json], *, good: Tree, drifted: Tree
+) -> Iterator[Serving]:
+    """A service whose `good` release is golden, and whose `drifted` one runs."""
+    files = files_of(deploy, base=good, url=f"http://127.0.0.1:{deploy['port']}/v1")
     files["tierlock.yaml"] = files["tierlock.yaml"].replace(
         "    deploy:", "    evals:\n      smoke: smoke\n    deploy:"
     )
     files["configs/base/smollm2/generation_config.json"] = "{}"
     files["evals/smoke.jsonl"] = "".join(json.dumps(item) + "\n" for item in ITEMS)
-    found = Serving(make_repo(tmp_path / "repo", files=files), llama_engine)
+    found = Serving(make_repo(path, files=files), engine)
     with one_at_a_time():
         try:
             found.released("v1")
             found.good("golden", "set", SERVICE, "v1", "--commit")
-            found.repo.commit(
-                "worse",
-                {BASE_FILE: dump(DRIFTED), SAMPLING_FILE: dump({**SAMPLING, "temperature": 0.9})},
-            )
+            hotter = {**SAMPLING, "temperature": 0.9}
+            found.repo.commit("worse", {BASE_FILE: dump(drifted), SAMPLING_FILE: dump(hotter)})
             found.released("v2")
             yield found
         finally:
-            process.stop(found.target("v1"))
+            found.driver.stop(found.target("v1"))
 
 
 def test_one_command_takes_a_real_server_back_to_golden_and_holds_what_it_left(serving: Serving) -> None:
@@ -173,6 +188,36 @@ def test_a_missing_weight_file_refuses_and_nothing_is_written(serving: Serving) 
     assert serving.repo.git("rev-parse", "HEAD") == head
     assert serving.repo.git("status", "--porcelain", "-uall") == ""
     assert process.running(serving.target("v2")) == running
+
+
+def test_a_container_comes_back_by_digest_although_its_tag_has_moved(
+    llama_engine: DemoEngine, containers: ContainerTools, tmp_path: Path
+) -> None:
+    """Two images of one tag: golden's is the one of then, and it is what runs in the end."""
+    layout = engine_image(llama_engine)
+    refs = [containers.push(layout, image, "team/llama") for image in ("a", "b")]
+    assert containers.registry.digest("team/llama", "stable") == refs[1].rpartition("@")[2]
+    good, drifted = ({**GOOD, "image": {"ref": ref}} for ref in refs)
+    deploy: dict[str, Json] = {
+        "driver": "container", "host": "127.0.0.1", "port": free_port(), "runtime": str(containers.podman),
+        "binary": "/bin/llama-server", "weights": f"/models/{llama_engine.weights.name}",
+        "arguments": ["--network=host"],
+    }  # fmt: skip
+    with released_twice(llama_engine, tmp_path / "repo", deploy, good=good, drifted=drifted) as serving:
+        plan = serving.good("rollback", SERVICE, "--dry-run")
+        assert refs[0].rpartition(":")[2][:12] in plan.out
+        done = serving.good("rollback", SERVICE, "--reason", "the image was built anew")
+        assert f"image sha256:{refs[0].rpartition(':')[2][:12]}" in " ".join(done.out.split())
+        found = container.running(serving.target("v1"))
+        assert isinstance(found, tuple)
+        assert [one.image_digest for one in found] == [refs[0].rpartition("@")[2]]
+        serving.is_golden()
+        containers.registry.delete("team/llama", refs[1].rpartition("@")[2])
+        refused = serving.run("rollback", SERVICE, "--to", "v2")
+        told = " ".join(refused.out.split())
+        assert (refused.code, told.endswith("nothing was written")) == (1, True), refused.out
+        assert refs[1].rpartition(":")[2][:12] in told
+        serving.is_golden()
 
 
 def kill_at(serving: Serving, stage: str) -> bool:

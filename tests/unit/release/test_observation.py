@@ -16,6 +16,7 @@ FOLD, OTHER = "9f" * 32, "c9" * 32
 IMAGE, MOVED = f"sha256:{'c1' * 32}", f"sha256:{'c2' * 32}"
 EXPECTED = Expected("v38", FOLD, (IMAGE,), 1000.0)
 GOOD = Running("one", 1010.0, IMAGE, FOLD, compared=31)
+HIDDEN = Unknown("no access")
 HOT = Change("effective", "sampling.temperature", 0.2, 0.9)
 SLOW = Change("effective", "engine.options.threads", 4, 2, risk=Effect.LATENCY)
 
@@ -36,14 +37,14 @@ def test_what_is_as_released_passes_with_how_much_was_seen() -> None:
     ("one", "outcome", "said"),
     [
         (replace(GOOD, image=MOVED), Outcome.BLOCK, "files restored, image not: it runs sha256:c2c2c2c2c2c2"),
-        (replace(GOOD, image=Unknown("no access")), Outcome.UNDECIDED, "image it runs is not known: no access"),
+        (replace(GOOD, image=HIDDEN), Outcome.UNDECIDED, "which image it runs is not known: no access"),
         (replace(GOOD, image=ABSENT), Outcome.UNDECIDED, "it runs in none"),
         (replace(GOOD, moved=(HOT,)), Outcome.BLOCK, "sampling.temperature is 0.9, v38 has 0.2"),
         (replace(GOOD, moved=(SLOW,)), Outcome.PASS, "speed only: engine.options.threads"),
         (replace(GOOD, label=OTHER), Outcome.BLOCK, "it was started as c9c9c9c9c9c9, v38 is 9f9f9f9f9f9f"),
         (replace(GOOD, compared=0, missing="it does not answer"), Outcome.UNDECIDED, "it does not answer"),
         (replace(GOOD, label="", started_at=990.0), Outcome.UNDECIDED, "the process is older than the files"),
-        (replace(GOOD, label="", started_at=Unknown("another host")), Outcome.UNDECIDED, "it started is not known"),
+        (replace(GOOD, label="", started_at=HIDDEN), Outcome.UNDECIDED, "when it started is not known"),
         (replace(GOOD, label="", started_at=999.5), Outcome.PASS, "read back"),
         (replace(GOOD, started_at=10.0), Outcome.PASS, "read back"),
         (
