@@ -32,8 +32,9 @@ _ZERO: Final = "0" * 40
 _REGULAR: Final = ("100644", "100755")
 _DURABLE: Final = ("-c", "core.fsync=all")
 _LOCKED: Final = (b"index.lock", b"cannot lock ref", b"Unable to create")
-_TRIES: Final = 50
-_STEP: Final = 0.1
+PATIENCE_S: Final = 5.0
+"""How long another git that holds a lock is waited for."""
+_STEP: Final = 0.05
 
 Watch = Callable[[str], None]
 
@@ -138,7 +139,9 @@ def is_landed(git: Git, forward: Forward) -> bool:
     return tip is not None and git.ask("merge-base", "--is-ancestor", forward.commit, tip)[0] == 0
 
 
-def settle(git: Git, forward: Forward, watch: Watch = lambda _: None) -> None:
+def settle(
+    git: Git, forward: Forward, watch: Watch = lambda _: None, *, patience_s: float = PATIENCE_S
+) -> None:
     """Bring files, index and branch to `forward`, from wherever a killed call left them.
 
     Raises `Moved` when the branch has other commits meanwhile, `Unreadable` when a person's edit is in the
@@ -148,7 +151,7 @@ def settle(git: Git, forward: Forward, watch: Watch = lambda _: None) -> None:
     if not _is_at(git, forward, landed=landed):
         raise Moved
     _refuse_edits(git, forward.changes)
-    _put(git, forward.changes, watch)
+    _put(git, forward.changes, watch, patience_s)
     if not landed:
         watch("branch")
         _move(git, forward.branch, forward.commit, forward.head, "rollback")
@@ -271,7 +274,7 @@ def _staged(git: Git, changes: Sequence[Change]) -> Mapping[str, tuple[str, str]
     return found
 
 
-def _put(git: Git, changes: Sequence[Change], watch: Watch) -> None:
+def _put(git: Git, changes: Sequence[Change], watch: Watch, patience_s: float = PATIENCE_S) -> None:
     """Files, then the index."""
     for change in changes:
         watch(f"file {change.path}")
@@ -280,7 +283,7 @@ def _put(git: Git, changes: Sequence[Change], watch: Watch) -> None:
     watch("index")
     rows = _index_rows(changes)
     if rows:
-        _patiently(git, ("update-index", "--add", "--remove", "-z", "--index-info"), rows)
+        _patiently(git, ("update-index", "--add", "--remove", "-z", "--index-info"), rows, patience_s)
         git.ask("update-index", "-q", "--refresh")
 
 
@@ -330,13 +333,14 @@ def _move(git: Git, branch: str, new: str, old: str, why: str) -> None:
         raise
 
 
-def _patiently(git: Git, args: Sequence[str], given: bytes = b"") -> None:
+def _patiently(git: Git, args: Sequence[str], given: bytes = b"", patience_s: float = PATIENCE_S) -> None:
     """Run git, waiting a while for another git that holds the lock."""
-    for attempt in range(_TRIES):
+    deadline = time.monotonic() + patience_s
+    while True:
         status, _, err = git.ask(*args, given=given)
         if status == 0:
             return
-        if not any(word in err for word in _LOCKED) or attempt == _TRIES - 1:
+        if not any(word in err for word in _LOCKED) or time.monotonic() >= deadline:
             break
         time.sleep(_STEP)
     why = err.decode("utf-8", "replace").strip().partition("\n")[0]
