@@ -103,12 +103,9 @@ def _one(expected: Expected, one: Running) -> tuple[Outcome, str]:
     """The outcome of one server, and the sentence about it: the worst first."""
     old = _is_old(expected, one)
     if faults := list(_faults(expected, one)):
-        lead = ""
-        if old:
-            lead = "restored on disk, not live: "
-        elif expected.restored_at is not None:
-            lead = "started anew, not as restored: "
-        return Outcome.BLOCK, lead + "; ".join(faults)
+        anew = not old and not isinstance(one.started_at, Unknown)
+        lead = "started anew, not as restored: " if anew else "restored on disk, not live: "
+        return Outcome.BLOCK, (lead if expected.restored_at is not None else "") + "; ".join(faults)
     if opened := list(_open(expected, one, old=old)):
         return Outcome.UNDECIDED, "cannot verify: " + "; ".join(opened)
     return Outcome.PASS, _good(expected, one)

@@ -19,7 +19,7 @@ from governance.adapters.locks import held
 from governance.errors import NewerFormat, Unreachable, Unreadable, Usage
 from governance.fingerprint.services import fingerprint_of
 from governance.release import journal as journals
-from governance.release.deploy.model import Target
+from governance.release.deploy.model import Replica, Target
 from governance.release.deploy.target import state_folder
 from governance.release.holds import read_holds
 from governance.release.pointing import Terms as PointingTerms
@@ -28,6 +28,8 @@ from governance.release.record import Override, Record, dump, latest, list_recor
 from governance.release.rollback import How, abort, rollback
 from governance.release.sides import Place
 from governance.release.verifying import verify
+from governance.review.audit import Standing, audit_history
+from governance.review.audit_report import audit_report
 from governance.tiers.naming import TIERS
 from governance.values import Unknown
 from governance.verdict import Outcome, Report
@@ -36,6 +38,8 @@ from tests.support.drilled import world as drilled
 from tests.support.governed import place
 from tests.support.released import SERVICE, cutting, prove, released, stamp
 from tests.support.repos import Repo, isolated
+from tests.support.reviewed import at as reviewed_at
+from tests.support.reviewed import policy
 from tests.support.rollbacks import (
     ADDED,
     BASE_FILE,
@@ -555,3 +559,59 @@ def stop_at(scene: Scene, step: str) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         scene.back(watch=watch)
+
+
+def test_the_way_back_passes_the_review_audit_and_its_commits_keep_every_record(scene: Scene) -> None:
+    text = (scene.repo.path / "tierlock.yaml").read_text()
+    since = scene.repo.commit("policy", {"tierlock.yaml": text + policy()})
+    assert scene.back().outcome is Outcome.PASS
+    at = place(scene.repo).git()
+    assert at is not None
+    found = audit_history(at, since, scene.repo.git("rev-parse", "HEAD"), reviewed_at(NOW), folder="")
+    report = audit_report(found, "since the policy")
+    assert report.outcome is Outcome.PASS, report
+    assert {one.standing for one in found.landed} == {Standing.APPROVED}
+
+
+def test_who_is_bound_to_the_same_configs_is_named_before_and_after(scene: Scene) -> None:
+    text = (scene.repo.path / "tierlock.yaml").read_text()
+    scene.repo.commit("shared", {"tierlock.yaml": text.replace("sampling: other,", "sampling: factual,")})
+    plan = scene.back(How(dry_run=True))
+    assert any(note.startswith("  moves too  other: bound to the same configs") for note in plan.notes)
+    done = scene.back()
+    assert done.outcome is Outcome.PASS
+    assert any("tierlock diff other other@live" in note for note in done.notes)
+
+
+def test_servers_in_two_states_are_a_mixture_and_are_not_asked(scene: Scene) -> None:
+    class Two(FakeDriver):
+        def running(self, target: Target) -> tuple[Replica, ...] | Unknown:
+            """One that was replaced, and one that was not."""
+            found = super().running(target)
+            assert isinstance(found, tuple)
+            old = replace(found[0], name="server 2", fingerprint="c9" * 32, started_at=1.0)
+            return (*found, old)
+
+    asked = len(scene.server.asked)
+    report = scene._replace(driver=Two(scene.driver.folder)).back()
+    assert report.outcome is Outcome.BLOCK
+    assert detail(report, "observe") == "a mixture of servers: server 1 as released, server 2 not as released"
+    assert detail(report, "smoke") == "not asked: the servers are a mixture, an eval over them is invalid"
+    assert len(scene.server.asked) == asked
+
+
+def test_a_service_nobody_deploys_is_restored_and_waits_for_whoever_does(scene: Scene) -> None:
+    """`deploy.driver: none`: the server is seen at its endpoint, and was not started by this command."""
+    text = (scene.repo.path / "tierlock.yaml").read_text()
+    by_hand = re.sub(r"deploy: \{.*\}", "deploy: {driver: none}", text)
+    scene.repo.commit("by hand", {"tierlock.yaml": by_hand})
+    report = scene.back()
+    assert report.outcome is Outcome.BLOCK
+    assert detail(report, "observe").startswith("restored on disk, not live: engine.options.max_model_len is")
+    assert report.next == "deploy v1 by hand, then: tierlock rollback summarizer"
+    scene.driver.start("", "by hand", 8192)
+    report = scene.back()
+    assert (report.outcome, outcomes(report)["observe"]) == (Outcome.UNDECIDED, Outcome.UNDECIDED)
+    assert "when it started is not known" in detail(report, "observe")
+    report = scene.back(accepted={"observe": "restarted by the platform team at 18:02"})
+    assert report.outcome is Outcome.PASS
