@@ -15,9 +15,11 @@ from governance.errors import TierlockError, Usage
 from governance.evals.judging import SMOKE
 from governance.fingerprint.changes import Showing
 from governance.fingerprint.layers import short
+from governance.release.drill import Drilled
 from governance.release.holds import Hold
 from governance.release.journal import Journal, Step
 from governance.release.observation import OBSERVE
+from governance.release.restorable.age import since
 from governance.release.rollback_gate import Gate, Terms, Wanted
 from governance.release.services import compare_service
 from governance.release.sides import StateSide
@@ -46,6 +48,7 @@ class Story:
     """What happened so far, gathered until it is told."""
 
     terms: Terms
+    drilled: Drilled | None = None
     gate: Gate | None = None
     plan: Plan = field(default_factory=Plan)
     resumed: Journal | None = None
@@ -111,7 +114,7 @@ def dry_run(story: Story, gate: Gate, plan: Plan, journal: Journal | None) -> Re
         notes.append(f"  under way  to {journal.target} {since}: {journal.told}")
     return Report(
         COMMAND,
-        title=_title(gate, terms.service),
+        title=_title(story, gate),
         checks=gate.checks,
         changes=plan.changes,
         notes=(*notes, "dry run: nothing is written"),
@@ -127,7 +130,7 @@ def refused(story: Story, gate: Gate) -> Report:
     back = "; what a broken call had written is taken back" if story.taken_back else "; nothing was written"
     return Report(
         COMMAND,
-        title=_title(gate, story.terms.service),
+        title=_title(story, gate),
         checks=gate.checks,
         notes=tuple(_moved_nothing(story)),
         summary=_refusal(gate) + back,
@@ -143,7 +146,7 @@ def already(story: Story, wanted: Wanted) -> Report:
     told = f"{story.terms.service} runs {wanted.record.id} already: nothing was changed"
     return Report(
         COMMAND,
-        title=_title(story.gate, story.terms.service),
+        title=_title(story, story.gate),
         checks=(_gate_line(story.gate), *story.observed, *story.smoke),
         summary=told,
         generated_at=story.terms.at,
@@ -158,7 +161,7 @@ def stopped(story: Story, wanted: Wanted, journal: Journal) -> Report:
     bad = bad or next(one for one in checks if one.outcome is Outcome.UNDECIDED)
     return Report(
         COMMAND,
-        title=_title(story.gate, story.terms.service, wanted),
+        title=_title(story, story.gate, wanted),
         checks=tuple(checks),
         changes=story.plan.changes,
         notes=tuple(_state(story, journal)),
@@ -179,7 +182,7 @@ def done(story: Story, wanted: Wanted, journal: Journal, seconds: float) -> Repo
     what = f"golden {journal.target}" if wanted.entry is not None else journal.target
     return Report(
         COMMAND,
-        title=_title(story.gate, story.terms.service, wanted),
+        title=_title(story, story.gate, wanted),
         checks=tuple(checks),
         changes=story.plan.changes,
         notes=tuple(_left(story, journal)),
@@ -238,12 +241,16 @@ def smoke_check(found: Evaluated) -> Check:
     return Check(SMOKE, outcome, told)
 
 
-def _title(gate: Gate | None, service: str, wanted: Wanted | None = None) -> str:
+def _title(story: Story, gate: Gate | None, wanted: Wanted | None = None) -> str:
+    service, drilled = story.terms.service, story.drilled
     wanted = wanted or (gate.wanted if gate is not None else None)
     if wanted is None:
         return f"{service}   to {gate.release}" if gate is not None else service
     golden = "golden " if wanted.entry is not None else ""
-    return f"{service}   {golden}{wanted.record.id} · {short(wanted.fingerprint)}"
+    title = f"{service}   {golden}{wanted.record.id} · {short(wanted.fingerprint)}"
+    if drilled is None or drilled.fingerprint != wanted.fingerprint or drilled.outcome is not Outcome.PASS:
+        return title
+    return f"{title} · proven restorable {since(drilled.at, story.terms.now)} ago"
 
 
 def _gate_lines(story: Story) -> list[Check]:

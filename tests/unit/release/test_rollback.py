@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from governance.fingerprint.services import fingerprint_of
 from governance.release import journal as journals
 from governance.release.deploy.model import Replica, Target
 from governance.release.deploy.target import state_folder
+from governance.release.drill import Drilled, remember
 from governance.release.holds import read_holds
 from governance.release.pointing import Terms as PointingTerms
 from governance.release.pointing import revoke_golden
@@ -550,11 +552,13 @@ def at_address(scene: Scene, url: str) -> str:
     return re.sub(r'url: "[^"]*"', f'url: "{url}"', text)
 
 
-def stop_at(scene: Scene, step: str) -> None:
-    """A rollback that is broken off before `step`."""
+def stop_at(scene: Scene, step: str, *, after: str = "") -> None:
+    """A rollback that is broken off before `step`, or before the `after` that follows it."""
+    seen: list[str] = []
 
     def watch(what: str) -> None:
-        if what == step:
+        seen.append(what)
+        if what == (after or step) and step in seen:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -615,3 +619,54 @@ def test_a_service_nobody_deploys_is_restored_and_waits_for_whoever_does(scene: 
     assert "when it started is not known" in detail(report, "observe")
     report = scene.back(accepted={"observe": "restarted by the platform team at 18:02"})
     assert report.outcome is Outcome.PASS
+
+
+def test_leaving_for_a_release_that_is_refused_keeps_the_rollback_that_is_under_way(scene: Scene) -> None:
+    with serving(wrong) as bad:
+        scene.repo.commit("address", {"tierlock.yaml": at_address(scene, bad.url)})
+        assert scene.back().outcome is Outcome.BLOCK
+    scene.repo.commit("address again", {"tierlock.yaml": at_address(scene, scene.server.url)})
+    before = journals.read(scene.folder)
+    report = scene.back(to="v2", drilled=drilled(hub=gone, audit=audited))
+    assert (report.outcome, journals.read(scene.folder)) == (Outcome.UNDECIDED, before)
+    assert scene.back().outcome is Outcome.PASS
+
+
+def test_a_record_that_was_ready_lands_before_another_rollback_begins(scene: Scene) -> None:
+    stop_at(scene, "journal restore done, deploy done, record begun", after="index")
+    report = scene.back(to="v2")
+    assert report.outcome is Outcome.BLOCK, "what was rejected is held by now"
+    assert "is held since" in report.summary
+    assert [one.restores for one in list_records(WorkTree(scene.repo.path), SERVICE)] == ["", "", "v1"]
+    assert scene.repo.git("status", "--porcelain", "-uall") == ""
+
+
+def test_configs_that_were_committed_over_a_restore_in_the_meantime_are_restored_again(scene: Scene) -> None:
+    stop_at(scene, "deploy")
+    hot = (scene.repo.path / SAMPLING).read_text().replace("0.2", "0.27")
+    scene.repo.commit("hotter again", {SAMPLING: hot})
+    report = scene.back()
+    assert report.outcome is Outcome.PASS, report
+    assert scene.fold() == scene.first.fingerprint
+    log = scene.repo.git("log", "--format=%s", "-4").splitlines()
+    assert log == [
+        "release summarizer v3: back to v1",
+        "rollback summarizer to v1",
+        "hotter again",
+        "rollback summarizer to v1",
+    ]
+
+
+def test_a_change_that_came_after_the_record_landed_is_left_alone(scene: Scene) -> None:
+    stop_at(scene, "journal restore done, deploy done, record done")
+    hot = (scene.repo.path / SAMPLING).read_text().replace("0.2", "0.27")
+    tip = scene.repo.commit("on purpose", {SAMPLING: hot})
+    assert scene.back().outcome is Outcome.PASS
+    assert scene.repo.git("rev-parse", "HEAD") == tip
+    assert journals.read(scene.folder) is None
+
+
+def test_how_long_ago_golden_was_proven_restorable_is_told_first(scene: Scene) -> None:
+    at = (NOW - timedelta(hours=6)).isoformat().replace("+00:00", "Z")
+    remember(scene.folder, Drilled("v1", scene.first.fingerprint, at, Outcome.PASS))
+    assert scene.back(How(dry_run=True)).title.endswith(" · proven restorable 6 h ago")
