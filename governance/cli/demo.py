@@ -1,4 +1,4 @@
-"""`tierlock demo`: a review with real keys and the main job on a real server, in about a minute."""
+"""`tierlock demo`: a review with real keys, a real server, a release and the way back to it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ if TYPE_CHECKING:
 @root
 @reporting
 def command(root: str | None, output: Output) -> Report:
-    """Review a silent edit, start a real llama-server from a governed repository, let it drift.
+    """Review a silent edit, run a real llama-server, let it drift, and take a bad release back.
 
     In a repository of its own an edit of `temperature` is stopped at the commit, approved with another
     person's SSH key, committed and audited. Then a base config is started and the running server read back:
     repository and server have one fingerprint. The KV cache is quantised and sampling defaults move at the
-    server: no file changes, every request is answered with 200, and the comparison names what moved. Uses
-    the service of the repository you are in when it runs on the demo's engine and weights, else the one of
-    `tierlock init`.
+    server: no file changes, every request is answered with 200, and the comparison names what moved. Then
+    a release is cut on eval evidence and made golden, two values move past the hook, the smoke eval and the
+    comparison with golden tell what that did, and `tierlock rollback` goes back and looks.
+
+    The server is started from the service of the repository you are in when that runs on the demo's engine
+    and weights, else from the one of `tierlock init`.
 
     \b
     Examples:

@@ -5,6 +5,7 @@
   of the repository.
 - Somebody changes one thing at the server: the KV cache, then two start flags. No file moves and every
   answer is a 200; the comparison names layer, field, declared and observed value.
+- A release is cut and made golden, drifts, and is taken back with one command (`demo_release.py`).
 - Each scene is a report that fails when what it tells did not happen. Without the engine's wheels the scenes
   that need no server are told, and the outcome is undecided.
 """
@@ -29,7 +30,7 @@ from governance.errors import Unreachable
 from governance.evals.model import Item
 from governance.evals.requests import Asking
 from governance.fingerprint.layers import Fingerprint, short
-from governance.release import demo_review
+from governance.release import demo_release, demo_review
 from governance.release.diff import compare
 from governance.release.sides import Place, StateSide, parse_side
 from governance.tiers.check import check
@@ -87,7 +88,11 @@ def fits(service: Service) -> bool:
 def scenes(cast: Cast) -> Iterator[Report]:
     """The scenes in order; each is one report."""
     yield _checked(cast)
-    yield from demo_review.scenes(DemoRepository(cast.folder, demo_review.AUTHOR), cast.started)
+    repository = DemoRepository(cast.folder, demo_review.AUTHOR)
+    files = cast.started
+    if not isinstance(cast.engine, Unknown):
+        files = demo_release.prepared(files, cast.engine, free_port())
+    yield from demo_review.scenes(repository, files)
     if isinstance(cast.engine, Unknown):
         yield Report(
             "demo",
@@ -106,6 +111,7 @@ def scenes(cast: Cast) -> Iterator[Report]:
     yield stage.as_declared()
     yield stage.drifted(*_CACHE)
     yield stage.drifted(*_DEFAULTS)
+    yield from demo_release.scenes(repository)
 
 
 def told(reports: Sequence[Report]) -> Report:

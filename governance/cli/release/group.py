@@ -16,6 +16,7 @@ RELEASE: Final = {
     "verify": "governance.cli.release.verify",
     "notes": "governance.cli.release.notes",
     "export": "governance.cli.release.export",
+    "deploy": "governance.cli.release.deploy",
     "unhold": "governance.cli.release.unhold",
 }
 
@@ -42,4 +43,5 @@ def command() -> None:
       tierlock diff summarizer@v41 summarizer@v42    what moved between two releases
       tierlock release notes summarizer v42 -o NOTES.md
       tierlock release export summarizer v42 --attach
+      tierlock release deploy summarizer v42
     """
