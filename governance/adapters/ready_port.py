@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -41,13 +42,21 @@ class ReadyPort:
                 hint="end what listens there, or give another --ready-port",
             ) from err
         self.port: int = self._socket.getsockname()[1]
+        self._thread: threading.Thread | None = None
 
     def serve(self, answer: Callable[[], tuple[bool, Json]]) -> None:
         """Answer in the background with what `answer` says now: whether ready, and the body."""
-        threading.Thread(target=self._accept, args=(answer,), name="ready port", daemon=True).start()
+        self._thread = threading.Thread(target=self._accept, args=(answer,), name="ready port", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening. The thread is woken and waited for before the number of the socket is given back:
+        it would go on accepting on whatever gets that number next.
+        """
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        if self._thread is not None:
+            self._thread.join(_SECONDS)
         self._socket.close()
 
     def _accept(self, answer: Callable[[], tuple[bool, Json]]) -> None:

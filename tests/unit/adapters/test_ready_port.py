@@ -94,6 +94,17 @@ def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
             ReadyPort("127.0.0.1", number)
 
 
+def test_a_closed_port_leaves_nobody_who_listens(answers: Answers) -> None:
+    """A thread left in `accept` would take connections of whoever gets the number of the socket next."""
+    listening = ReadyPort("127.0.0.1", 0)
+    listening.serve(answers)
+    assert ask(listening.port)[0] == 503
+    listening.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "ready port"]
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", listening.port), timeout=30)
+
+
 def test_an_early_probe_waits_and_is_not_refused(answers: Answers) -> None:
     listening = ReadyPort("127.0.0.1", 0)
     with socket.create_connection(("127.0.0.1", listening.port)) as early:
