@@ -103,8 +103,8 @@ def _ungoverned_only() -> int:
 def may_be_governed(paths: Iterable[str]) -> bool:
     """Whether any of `paths` could matter to a hook: in doubt, yes.
 
-    A folder `configs`, `evals` or `.tierlock` or a `tierlock.yaml` counts at any depth and in any spelling, so
-    that a repository inside a monorepo and a twin that differs by case are looked at.
+    A folder `configs`, `evals` or `.tierlock` or a `tierlock.yaml` counts at any depth and in any spelling,
+    so that a repository inside a monorepo and a twin that differs by case are looked at.
     """
     for path in paths:
         lower = path.lower()

@@ -52,7 +52,7 @@ def test_a_server_started_from_its_config_shows_no_difference(llama_server: Llam
 
 def test_every_key_called_observable_is_read_over_http(llama_server: LlamaServer) -> None:
     read = llama_cpp.read_back(llama_server.client.get)
-    assert set(read) == llama_cpp.observable("b10434")
+    assert set(read) == llama_cpp.observable("b10068")
     assert [key for key, seen in read.items() if isinstance(seen.value, Unknown)] == []
     assert all(seen.source.startswith("GET /") for seen in read.values())
 
@@ -61,7 +61,7 @@ def test_http_alone_does_not_tell_the_type_of_the_kv_cache(llama_server: LlamaSe
     """If a build begins to tell it, this fails, and the process is no longer needed for it."""
     answers = [llama_server.client.get(path) for path in ("/props", "/slots", "/v1/models", "/lora-adapters")]
     assert not any("cache_type" in str(answer) or "type_k" in str(answer) for answer in answers)
-    observation = observe("llama.cpp", "b10434", llama_server.url, http=llama_server.client)
+    observation = observe("llama.cpp", "b10068", llama_server.url, http=llama_server.client)
     assert "precision.kv_cache.dtype" not in observation.values
     found = drift(BASE, SAMPLING, METADATA, observation)
     assert found.unseen["precision.kv_cache.dtype"] == "the server does not show it"
@@ -167,8 +167,8 @@ def test_the_server_says_which_weights_and_template_it_runs(llama_server: LlamaS
     observation = look_at(llama_server)
     assert os.path.basename(str(observation.identity["weights"].value)).endswith(".gguf")  # noqa: PTH119
     assert str(observation.identity["chat_template_sha256"].value).startswith("sha256:872be49dbb63")
-    assert observation.identity["build"].value == "b1-7e4c0a9"
-    assert observation.version == "b10434"
+    assert observation.identity["build"].value == "b1-571d0d5"
+    assert observation.version == "b10068"
     assert observation.values["precision.weights.type"].value == "q4_1"
 
 
@@ -191,7 +191,7 @@ def test_a_server_with_a_key_is_read_with_the_key_and_the_key_is_not_shown(start
         assert isinstance(closed["sampling.top_k"].value, Unknown)
         with Client(server.url, headers={"Authorization": "Bearer sk-do-not-show"}) as client:
             opened = observe(
-                "llama.cpp", "b10434", server.url, http=client, process=process_behind(server.url)
+                "llama.cpp", "b10068", server.url, http=client, process=process_behind(server.url)
             )
     assert opened.values["sampling.top_k"].value == 40
     shown = repr(client) + repr(opened) + repr(drift(BASE, SAMPLING, METADATA, opened))
@@ -201,7 +201,7 @@ def test_a_server_with_a_key_is_read_with_the_key_and_the_key_is_not_shown(start
 def test_a_wrong_port_is_unreachable_with_what_to_do() -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
     with pytest.raises(Unreachable) as caught, Client(url) as client:
-        observe("llama.cpp", "b10434", url, http=client)
+        observe("llama.cpp", "b10068", url, http=client)
     assert "refused" in caught.value.message
     assert "endpoint.url" in caught.value.hint
 

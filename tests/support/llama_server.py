@@ -40,8 +40,8 @@ BASE: dict[str, Json] = {
     },
     "engine": {
         "name": "llama.cpp",
-        "version": "b10434",
-        "commit": "7e4c0a9",
+        "version": "b10068",
+        "commit": "571d0d5",
         "options": {
             "max_model_len": 1024,
             "max_num_seqs": 2,

@@ -23,10 +23,10 @@ def installed() -> bool:
 
 
 @contextmanager
-def started(engine: DemoEngine, folder: Path) -> Iterator[str]:
-    """The address of a healthy server of the second build."""
+def started(engine: DemoEngine, folder: Path, *, attention: str = "flash") -> Iterator[str]:
+    """The address of a healthy server of the second build; `attention` is `flash` or `eager`."""
     port = free_port()
-    argv = (sys.executable, str(SCRIPT), str(engine.weights), str(port))
+    argv = (sys.executable, str(SCRIPT), str(engine.weights), str(port), attention)
     url = f"http://127.0.0.1:{port}"
     with (
         one_at_a_time(),

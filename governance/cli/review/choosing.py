@@ -88,7 +88,7 @@ def policy_at_head(place: Where) -> Policy:
 
 
 def signer(place: Where, policy: Policy, key: str, *, namespace: str = "") -> Signer:
-    """Whoever signs with `key`, or with the key git or the agent names; the default is an approval's space."""
+    """Whoever signs with `key`, or with the key git or the agent names; by default for approvals."""
     from governance.adapters import ssh
     from governance.review.approving import Signer, signer_of
 
