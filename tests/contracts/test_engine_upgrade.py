@@ -2,7 +2,7 @@
 
 Nothing in the sampling, the prompts or the weights moved. A fingerprint that leaves the engine out would call
 the two equal, and a mean score may well be the same. The upgrade is made twice: with the options as they
-were, where two builds may compute the very same, and with flash attention off, which moves answers everywhere.
+were, where two builds may compute the very same, and with flash attention off, which moves answers.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def asked(version: str, url: str, attention: str = "flash") -> Run:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """The runs on both builds, the first one once more; `plain` is the second with the options as they were."""
+    """The runs on both builds, the first one once more; `plain` has the options as they were."""
 
     before: Run
     again: Run
