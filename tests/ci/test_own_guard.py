@@ -28,7 +28,8 @@ def own(tmp_path: Path) -> Repo:
     repo = make_repo(tmp_path / "own")
     for name in ("tierlock.yaml", ".pre-commit-config.yaml"):
         shutil.copy(ROOT / name, repo.path)
-    shutil.copytree(ROOT / "configs", repo.path / "configs")
+    for name in ("configs", "evals"):
+        shutil.copytree(ROOT / name, repo.path / name)
     repo.write({".gitignore": ".venv\n"})
     (repo.path / ".venv").symlink_to(sys.prefix)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -15,12 +15,12 @@ from tests.support.llama_server import BASE, METADATA, SAMPLING
 def observation(**changed: Value) -> Observation:
     """A server that shows exactly what the config asks for, but for `changed` (dots written `__`)."""
     shown = {value.key: value.value for value in server_values(BASE, METADATA)}
-    shown |= {"engine.name": "llama.cpp", "engine.version": "b10434", "engine.commit": "7e4c0a9"}
+    shown |= {"engine.name": "llama.cpp", "engine.version": "b10068", "engine.commit": "571d0d5"}
     for key, value in changed.items():
         shown[key.replace("__", ".")] = value
     return Observation(
         "llama.cpp",
-        "b10434",
+        "b10068",
         "http://x",
         {key: Observed(value, "GET /props") for key, value in shown.items()},
     )
@@ -61,7 +61,7 @@ def test_what_the_server_does_not_show_is_unseen_and_never_equal(seen: Unknown |
     shown = {k: v for k, v in looked.values.items() if k != "precision.kv_cache.dtype"}
     if seen is not None:
         shown["precision.kv_cache.dtype"] = Observed(seen, "GET /props")
-    found = drift(BASE, SAMPLING, METADATA, Observation("llama.cpp", "b10434", "http://x", shown))
+    found = drift(BASE, SAMPLING, METADATA, Observation("llama.cpp", "b10068", "http://x", shown))
     assert "precision.kv_cache.dtype" not in found.same
     assert "precision.kv_cache.dtype" in found.unseen
     held = {value.key: value.value for value in found.values}["precision.kv_cache.dtype"]

@@ -63,7 +63,7 @@ def test_a_value_of_the_config_is_the_configs_and_an_inherited_one_the_servers()
     assert (found["sampling.temperature"].value, found["sampling.temperature"].provenance) == (0.1, "config")
     inherited = found["sampling.top_k"]
     assert (inherited.value, inherited.source) == (40, "inherit")
-    assert inherited.provenance == "engine default (llama.cpp b10434)"
+    assert inherited.provenance == "engine default (llama.cpp b10068)"
     floating = found["sampling.min_p"]
     assert (floating.value, floating.source) == (0.05, ABSENT)
 

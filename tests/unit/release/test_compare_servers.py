@@ -56,12 +56,12 @@ def server(
 ) -> EndpointSide:
     """A server that shows exactly what the config asks for, but for `changed` (dots written `__`)."""
     shown = {value.key: value.value for value in server_values(BASE, METADATA)}
-    shown |= {"engine.name": "llama.cpp", "engine.version": "b10434", "engine.commit": "7e4c0a9"}
+    shown |= {"engine.name": "llama.cpp", "engine.version": "b10068", "engine.commit": "571d0d5"}
     shown |= {key.replace("__", "."): value for key, value in changed.items()}
     process = Program(7, ("llama-server",), {}, 0.0) if local else Unknown("another host")
     seen = Observation(
         "llama.cpp",
-        "b10434",
+        "b10068",
         "http://x",
         {key: Observed(value, "GET /props") for key, value in shown.items()},
         {key: Observed(value, "GET /props") for key, value in (identity or {}).items()},
@@ -127,7 +127,7 @@ def test_what_the_server_does_not_show_is_listed_and_never_equal() -> None:
 def test_another_engine_version_is_a_change_of_the_base_layer() -> None:
     report = diff(declared(), server(engine__version="b9999"))
     change = next(one for one in report.changes if one.key == "engine.version")
-    assert (change.layer, change.before, change.after) == ("base", "b10434", "b9999")
+    assert (change.layer, change.before, change.after) == ("base", "b10068", "b9999")
     assert next(layer for layer in report.layers if layer.name == "base").state == "changed"
 
 

@@ -21,7 +21,7 @@ def test_the_story_comes_out_as_told(tmp_path: Path) -> None:
     edited, approved, audited = told(DemoRepository(tmp_path, AUTHOR))
     assert [one.outcome for one in (edited, approved, audited)] == [Outcome.PASS] * 3
     shown = "\n".join(edited.notes)
-    assert "temperature  0.1 → 0.3" in shown
+    assert "temperature  0.1 → 0.2" in shown
     assert "a reviewer runs: tierlock review approve sampling/factual" in shown
     assert "nobody approves their own" in "\n".join(approved.notes)
     assert "none without approval" in "\n".join(audited.notes)
