@@ -190,7 +190,7 @@ def _asked(repository: DemoRepository) -> Report:
 def _back(repository: DemoRepository) -> Report:
     """One command: files, server, read-back, smoke eval, record, hold."""
     step = _run(repository, "rollback", SERVICE, "--reason", _REASON)
-    seen = all(word in step.said.text for word in ("read back", "ROLLED BACK"))
+    seen = all(word in step.said.text for word in ("read back", "rolled back"))
     return _scene(
         "one command back",
         _check("rolled back", step.good, "it did not come back"),
