@@ -5,6 +5,7 @@
 - The drift is one that happens: two values in two files, committed past the hook and deployed. Nothing fails.
 - The smoke suite asks for figures of the article. Whether the drifted server still gives them is found out,
   not told beforehand; that some of its answers moved is what the scene needs to show.
+- What the audit of packages finds is told and stops nothing: a machine without a network tells the story too.
 - Each scene fails when what it tells did not happen.
 """
 
@@ -36,6 +37,8 @@ _DEPLOY: Final = """\
       port: {port}
       binary: {binary}
       weights: {weights}
+release:
+  packages: {{vulnerable: warn}}
 """
 _ITEMS: Final = (
     (
