@@ -9,7 +9,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: demo test container-tools test-reviewboard check lint types contracts docs docs-check guard bench test-engines ci-lint test-ci lock clean
 
-demo: $(STAMPS)/project $(STAMPS)/engine  ## real engine, real weights: equal fingerprints, then a drift and the diff that names it
+demo: $(STAMPS)/project $(STAMPS)/checkup $(STAMPS)/engine  ## real engine, real weights: equal fingerprints, drift and the diff that names it, a release and the way back
 	$(BIN)/tierlock demo
 
 test: $(STAMPS)/project $(STAMPS)/dev $(STAMPS)/engine container-tools  ## all tests, in parallel
@@ -66,6 +66,8 @@ lock:  ## renew the hash-pinned requirement files (needs uv)
 	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file $$part.txt $$(grep -o -- '--no-deps' $$part.in | head -1) || exit; done
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --quiet --output-file requirements/runtime.txt
+	uv pip compile pyproject.toml --extra checkup --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --quiet --output-file requirements/checkup.txt
 	uv pip compile pyproject.toml requirements/dev.in --extra checkup --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --output-file requirements/dev.txt
 
@@ -84,6 +86,10 @@ $(STAMPS)/runtime: requirements/runtime.txt requirements/build.txt $(STAMPS)/ven
 
 $(STAMPS)/project: pyproject.toml $(STAMPS)/runtime
 	$(PIP) --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(STAMPS)/checkup: requirements/checkup.txt $(STAMPS)/runtime
+	$(PIP) --require-hashes -r requirements/checkup.txt
 	touch $@
 
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/runtime
