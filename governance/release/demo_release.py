@@ -28,7 +28,7 @@ SERVICE: Final = "summarizer"
 _HOST: Final = "127.0.0.1"
 _SAMPLING: Final = ("configs/sampling/factual.yaml", "temperature: 0.2", "temperature: 0.9")
 _BASE: Final = ("configs/base/smollm2.yaml", "dtype: f16", "dtype: q4_0")
-_RESULTS: Final = ".git/drifted.jsonl"
+_RESULTS: Final = "drifted.jsonl"
 _REASON: Final = "answers lose their figures"
 _DEPLOY: Final = """\
     deploy:
@@ -178,8 +178,9 @@ def _drifted(repository: DemoRepository) -> Report:
 
 def _asked(repository: DemoRepository) -> Report:
     """The same questions again: which answers moved, and which are wrong now."""
-    asked = _run(repository, "eval", "run", SERVICE, "--out", _RESULTS)
-    compared = _run(repository, "eval", "compare", f"{SERVICE}@golden", _RESULTS)
+    results = str(repository.path.parent / _RESULTS)
+    asked = _run(repository, "eval", "run", SERVICE, "--out", results)
+    compared = _run(repository, "eval", "compare", f"{SERVICE}@golden", results)
     moved = " answers moved" in compared.said.text and "0 of " not in _line(compared.said, " answers moved")
     return _scene(
         "what it does to the answers",
@@ -231,7 +232,7 @@ def _edit(repository: DemoRepository) -> None:
 def _run(repository: DemoRepository, *words: str, code: int = 0) -> Shown:
     said = repository.tierlock(*words)
     shown = " ".join(f'"{word}"' if " " in word else word for word in words)
-    return Shown(f"tierlock {shown}", said, code)
+    return Shown(f"tierlock {shown}".replace(f"{repository.path.parent}/", ""), said, code)
 
 
 def _line(said: Said, having: str) -> str:

@@ -72,7 +72,7 @@ def _at(node: Any, steps: tuple[str, ...], path: KeyPath) -> Iterator[tuple[KeyP
         if isinstance(node, str):
             yield path, node
     elif steps[0] == "[]":
-        for at, each in enumerate(node):
+        for at, each in enumerate(node if isinstance(node, list) else ()):
             yield from _at(each, steps[1:], (*path, at))
     elif isinstance(node, dict) and steps[0] in node:
         yield from _at(node[steps[0]], steps[1:], (*path, steps[0]))
