@@ -19,6 +19,7 @@ from typing import Final
 from governance.adapters.demo_engine import DemoEngine
 from governance.adapters.demo_repository import DemoRepository, Said
 from governance.errors import TierlockError
+from governance.release.demo_review import checked, scene
 from governance.release.deploy import process
 from governance.release.deploy.target import target_of
 from governance.release.sides import Place
@@ -147,9 +148,9 @@ def _released(repository: DemoRepository) -> Report:
         _run(repository, "release", "cut", SERVICE, "--reason", "first", "--commit"),
         _run(repository, "golden", "set", SERVICE, "v1", "--reason", "first", "--commit"),
     ]
-    return _scene(
+    return scene(
         "a release on evidence, and made golden",
-        *(_check(step.command, step.good, "it did not end as it should") for step in steps),
+        *(checked(step.command, step.good, "it did not end as it should") for step in steps),
         notes=[line for step in steps for line in _told(step, 3)],
         summary="the release is what the server was asked for, and what we can return to",
     )
@@ -164,13 +165,13 @@ def _drifted(repository: DemoRepository) -> Report:
         _run(repository, "diff", f"{SERVICE}@golden", f"{SERVICE}@live"),
     ]
     declared, live = steps[1].said.text, steps[2].said.text
-    return _scene(
+    return scene(
         'a commit past the hook: temperature 0.9, KV cache q4_0; "make summaries richer"',
-        _check("nothing fails", all(step.good for step in steps), "a command failed"),
-        _check(
+        checked("nothing fails", all(step.good for step in steps), "a command failed"),
+        checked(
             "the values are named", "0.2 → 0.9" in declared and "f16 → q4_0" in declared, "one is not named"
         ),
-        _check("and seen at the server", "f16 → q4_0" in live, "the KV cache is not named"),
+        checked("and seen at the server", "f16 → q4_0" in live, "the KV cache is not named"),
         notes=[*_told(steps[0], 1), *_told(steps[1]), *_told(steps[2])],
         summary="the server is healthy, and no request fails",
     )
@@ -181,11 +182,12 @@ def _asked(repository: DemoRepository) -> Report:
     results = str(repository.path.parent / _RESULTS)
     asked = _run(repository, "eval", "run", SERVICE, "--out", results)
     compared = _run(repository, "eval", "compare", f"{SERVICE}@golden", results)
-    moved = " answers moved" in compared.said.text and "0 of " not in _line(compared.said, " answers moved")
-    return _scene(
+    line = _line(compared.said, " answers moved")
+    moved = bool(line) and not line.startswith("0 of ")
+    return scene(
         "what it does to the answers",
-        _check("the smoke suite is answered", asked.said.code in (0, 1), "it could not be asked"),
-        _check("answers moved", moved, "no answer moved"),
+        checked("the smoke suite is answered", asked.said.code in (0, 1), "it could not be asked"),
+        checked("answers moved", moved, "no answer moved"),
         notes=[*_told(asked), *_told(compared)],
         summary="every answer came with 200; the smoke suite and the comparison with golden tell",
     )
@@ -195,10 +197,10 @@ def _back(repository: DemoRepository) -> Report:
     """One command: files, server, read-back, smoke eval, record, hold."""
     step = _run(repository, "rollback", SERVICE, "--reason", _REASON)
     seen = all(word in step.said.text for word in ("read back", "rolled back"))
-    return _scene(
+    return scene(
         "one command back",
-        _check("rolled back", step.good, "it did not come back"),
-        _check("and observed", seen, "success was said without looking"),
+        checked("rolled back", step.good, "it did not come back"),
+        checked("and observed", seen, "success was said without looking"),
         notes=_told(step),
         summary="declared done from what the server shows and answers",
     )
@@ -211,11 +213,11 @@ def _held(repository: DemoRepository) -> Report:
     cut = _run(repository, "release", "cut", SERVICE, code=1)
     audit = _run(repository, "review", "audit", code=1)
     held = "held" in cut.said.text and _REASON in cut.said.text
-    return _scene(
+    return scene(
         "it stays back",
-        _check("golden is what runs", same.good, "something else runs"),
-        _check("the drift is held", cut.good and held, "it could be released again"),
-        _check("and the audit names it", audit.good and "TL540" in audit.said.text, "it is not found"),
+        checked("golden is what runs", same.good, "something else runs"),
+        checked("the drift is held", cut.good and held, "it could be released again"),
+        checked("and the audit names it", audit.good and "TL540" in audit.said.text, "it is not found"),
         notes=[*_told(same, 2), *_told(cut), *_told(audit, 6)],
         summary="a rollback that automation undoes is none",
     )
@@ -244,12 +246,3 @@ def _told(step: Shown, last: int = 0) -> Iterator[str]:
     yield f"  $ {step.command}"
     yield from (f"    {line}" for line in step.said.lines[-last:])
     yield ""
-
-
-def _scene(title: str, *checks: Check, notes: Iterator[str] | Sequence[str], summary: str) -> Report:
-    good = all(check.outcome is Outcome.PASS for check in checks)
-    return Report("demo", title=title, checks=checks, notes=tuple(notes), summary=summary if good else "")
-
-
-def _check(name: str, good: bool, otherwise: str) -> Check:
-    return Check(name, Outcome.PASS if good else Outcome.BLOCK, "" if good else otherwise)

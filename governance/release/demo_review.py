@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from governance.adapters.demo_repository import DemoRepository, Said
@@ -66,10 +66,10 @@ def _edited(repository: DemoRepository) -> Report:
     said = repository.git("commit", "-m", _MESSAGE)
     stopped = said.code != 0 and repository.must("rev-parse", "HEAD") == head
     named = all(word in said.text for word in ("temperature", REVIEWER, f"review approve {CONFIG}"))
-    return _scene(
+    return scene(
         "somebody edits `temperature` and commits on main",
-        _check("the commit is stopped", stopped, "the commit came about"),
-        _check("and it is said why", named, "value, reviewer or command is not named"),
+        checked("the commit is stopped", stopped, "the commit came about"),
+        checked("and it is said why", named, "value, reviewer or command is not named"),
         notes=[*_shown(f'git commit -m "{_MESSAGE}"', said)],
         summary="one line in one file, still in the range of its task: only the review noticed",
     )
@@ -83,11 +83,11 @@ def _approved(repository: DemoRepository) -> Report:
     repository.must("add", "-A")
     landed = repository.git("commit", "-m", _MESSAGE)
     shown = f"tierlock review approve {CONFIG} --key"
-    return _scene(
+    return scene(
         "it is approved with another key, and committed",
-        _check("not by its author", own.code == 1, "the author's own approval was taken"),
-        _check("by a reviewer", other.code == 0, "the reviewer's approval was not taken"),
-        _check("the commit passes", landed.code == 0, "the commit is still stopped"),
+        checked("not by its author", own.code == 1, "the author's own approval was taken"),
+        checked("by a reviewer", other.code == 0, "the reviewer's approval was not taken"),
+        checked("the commit passes", landed.code == 0, "the commit is still stopped"),
         notes=[
             *_shown(f"{shown} {AUTHOR}", own),
             "",
@@ -103,20 +103,22 @@ def _audited(repository: DemoRepository) -> Report:
     """Hooks can be skipped; the audit asks the history itself."""
     said = repository.tierlock("review", "audit")
     clean = said.code == 0 and " late" not in said.text  # a late approval makes good and stays marked
-    return _scene(
+    return scene(
         "what has landed, audited",
-        _check("the audit is clean", clean, "the audit found something"),
+        checked("the audit is clean", clean, "the audit found something"),
         notes=[*_shown("tierlock review audit", said)],
         summary="nothing has landed without approval",
     )
 
 
-def _scene(title: str, *checks: Check, notes: Sequence[str], summary: str) -> Report:
+def scene(title: str, *checks: Check, notes: Iterable[str], summary: str) -> Report:
+    """One scene: its summary is said when everything it tells has happened."""
     good = all(check.outcome is Outcome.PASS for check in checks)
     return Report("demo", title=title, checks=checks, notes=tuple(notes), summary=summary if good else "")
 
 
-def _check(name: str, good: bool, otherwise: str) -> Check:
+def checked(name: str, good: bool, otherwise: str) -> Check:
+    """The check `name`, with `otherwise` as what is said when it is not good."""
     return Check(name, Outcome.PASS if good else Outcome.BLOCK, "" if good else otherwise)
 
 
