@@ -50,15 +50,13 @@ class Trouble(Enum):
 class Reply:
     """What came of one request. `status` is 0 when no answer began; header names are in lower case.
 
-    `events` are the server-sent events of a stream, each with when it was whole; `first_byte_s` is when the
-    body began.
+    `events` are the server-sent events of a stream, each with when it was whole.
     """
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     seconds: float = 0.0
-    first_byte_s: float | None = None
     events: tuple[tuple[float, str], ...] = ()
     trouble: Trouble | None = None
     detail: str = ""
@@ -155,7 +153,6 @@ class _Exchange:
         self._headers: Mapping[str, str] = {}
         self._parts: list[bytes] = []
         self._size = 0
-        self._first: float | None = None
         self._events: list[tuple[float, str]] = []
         self._trouble: Trouble | None = None
         self._detail = ""
@@ -173,12 +170,10 @@ class _Exchange:
             self._events += [(at, data) for data in events.feed(chunk)]
 
     async def _read_plain(self, response: aiohttp.ClientResponse) -> None:
-        while self._trouble is None and (chunk := await response.content.readany()):
-            self._take(chunk)
+        while self._trouble is None and not response.content.at_eof():
+            self._take(await response.content.readany())
 
     def _take(self, chunk: bytes) -> None:
-        if self._first is None:
-            self._first = self._now()
         self._parts.append(chunk)
         self._size += len(chunk)
         if self._size > MAX_BYTES:
@@ -194,7 +189,6 @@ class _Exchange:
             headers=self._headers,
             body=b"".join(self._parts),
             seconds=self._now(),
-            first_byte_s=self._first,
             events=tuple(self._events),
             trouble=self._trouble,
             detail=self._detail,

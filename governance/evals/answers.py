@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from governance.adapters.completions import Reply, Trouble
 from governance.evals.model import Attempt, State
+from governance.evals.shapes import count, is_number, listed, mapping, text
 from governance.evals.streaming import Merged
 from governance.records import dataclass
 from governance.values import Json
@@ -34,6 +34,7 @@ _DONE: Final = "[DONE]"
 _DIGITS: Final = 6  # microseconds
 _DETAIL: Final = 200  # characters
 _HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_DECODER: Final = json.JSONDecoder(parse_constant=lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,11 @@ def _failure(reply: Reply) -> tuple[State | None, str]:
 
 def _words(body: bytes) -> str:
     """The server's own words about an error, on one line."""
-    text = body.decode("utf-8", "replace")
+    said = body.decode("utf-8", "replace")
     try:
-        tree = _json(text)
+        tree = _json(said)
     except _BrokenError:
-        tree = text if not text.lstrip().startswith("<") else ""
+        tree = said if not said.lstrip().startswith("<") else ""
     return _line(_message(tree))
 
 
@@ -103,15 +104,15 @@ def _message(tree: Json) -> str:
         return tree
     if isinstance(tree, Sequence) and tree:
         return _message(tree[0])
-    if isinstance(tree, Mapping):
+    if isinstance(tree, dict):
         for name in ("error", "message", "detail", "msg", "error_message"):
             if tree.get(name):
                 return _message(tree[name])
     return ""
 
 
-def _line(text: str) -> str:
-    line = " ".join(text.split())
+def _line(said: str) -> str:
+    line = " ".join(said.split())
     return line if len(line) <= _DETAIL else line[: _DETAIL - 1] + "…"
 
 
@@ -151,10 +152,10 @@ def _answer(tree: Mapping[str, Any], api: str) -> Answer:
     if api == "responses":
         return _response(tree)
     choices = tree.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _BrokenError("the answer has no `choices`")
     choice = choices[0]
-    usage = _mapping(tree.get("usage"))
+    usage = mapping(tree.get("usage"))
     reason = choice.get("finish_reason")
     if reason in ("error", "abort"):
         raise _BrokenError(f"the server ended the answer: finish_reason `{reason}`")
@@ -162,9 +163,9 @@ def _answer(tree: Mapping[str, Any], api: str) -> Answer:
     return Answer(
         text=_text(choice),
         finish_reason=str(reason or ""),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=_count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        prompt_tokens=count(usage.get("prompt_tokens")),
+        completion_tokens=count(usage.get("completion_tokens")),
+        cached_tokens=count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
         token_ids=ids,
         logprobs=logprobs,
         model=str(tree.get("model") or ""),
@@ -176,40 +177,39 @@ def _answer(tree: Mapping[str, Any], api: str) -> Answer:
 def _text(choice: Mapping[str, Any]) -> str:
     """The text of a choice; the calls of tools where there is no text."""
     message = choice.get("message")
-    text = message.get("content") if isinstance(message, Mapping) else choice.get("text")
-    if isinstance(text, str):
-        return text
-    if text is not None or not ("text" in choice or isinstance(message, Mapping)):
+    said = message.get("content") if isinstance(message, dict) else choice.get("text")
+    if isinstance(said, str):
+        return said
+    if said is not None or not ("text" in choice or isinstance(message, dict)):
         raise _BrokenError("the answer has no text")
-    calls = message.get("tool_calls") if isinstance(message, Mapping) else None
+    calls = listed(mapping(message).get("tool_calls"))
     if not calls:
         return ""
-    return json.dumps([_mapping(call).get("function") for call in calls], ensure_ascii=False)
+    return json.dumps([mapping(call).get("function") for call in calls], ensure_ascii=False)
 
 
 def _response(tree: Mapping[str, Any]) -> Answer:
     """The answer of `/v1/responses`."""
     parts = [
-        part.get("text", "")
-        for item in tree.get("output") or ()
-        if isinstance(item, Mapping) and item.get("type") == "message"
-        for part in item.get("content") or ()
-        if isinstance(part, Mapping)
+        text(mapping(part).get("text"))
+        for item in listed(tree.get("output"))
+        if mapping(item).get("type") == "message"
+        for part in listed(item.get("content"))
     ]
     status = tree.get("status")
-    why = str(_mapping(tree.get("incomplete_details")).get("reason", ""))
+    why = str(mapping(tree.get("incomplete_details")).get("reason", ""))
     cut = status == "incomplete" and why in ("max_output_tokens", "")
     if status not in ("completed", None) and not cut:
         raise _BrokenError(f"the server ended the answer: status `{status}` {why}".rstrip())
     if "output" not in tree:
         raise _BrokenError("the answer has no `output`")
-    usage = _mapping(tree.get("usage"))
+    usage = mapping(tree.get("usage"))
     return Answer(
-        text="".join(map(str, parts)),
+        text="".join(parts),
         finish_reason="length" if cut else "stop",
-        prompt_tokens=_count(usage.get("input_tokens")),
-        completion_tokens=_count(usage.get("output_tokens")),
-        cached_tokens=_count(_mapping(usage.get("input_tokens_details")).get("cached_tokens")),
+        prompt_tokens=count(usage.get("input_tokens")),
+        completion_tokens=count(usage.get("output_tokens")),
+        cached_tokens=count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
         model=str(tree.get("model") or ""),
         response=dict(tree),
     )
@@ -217,18 +217,15 @@ def _response(tree: Mapping[str, Any]) -> Answer:
 
 def _tokens(choice: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Token ids and log-probabilities of a choice, each empty when the server gives none or not for all."""
-    told = _mapping(choice.get("logprobs"))
-    content = told.get("content")
-    entries = content if isinstance(content, list) else []
+    told = mapping(choice.get("logprobs"))
+    entries = listed(told.get("content"))
     ids = (
-        choice.get("token_ids")
-        or choice.get("response_token_ids")
-        or [_mapping(e).get("id") for e in entries]
+        choice.get("token_ids") or choice.get("response_token_ids") or [mapping(e).get("id") for e in entries]
     )
-    logprobs = told.get("token_logprobs") or [_mapping(e).get("logprob") for e in entries]
+    logprobs = told.get("token_logprobs") or [mapping(e).get("logprob") for e in entries]
     return (
         tuple(ids) if _all(ids, lambda one: isinstance(one, int)) else (),
-        tuple(map(float, logprobs)) if _all(logprobs, _is_number) else (),
+        tuple(map(float, logprobs)) if _all(logprobs, is_number) else (),
     )
 
 
@@ -236,21 +233,21 @@ def _timed(answer: Answer, times: Sequence[float]) -> Answer:
     """The answer with the times of its tokens: the first, and the mean between those that follow."""
     if not times:
         return answer
-    count = answer.completion_tokens or len(times)
-    each = (times[-1] - times[0]) / (count - 1) if count > 1 and len(times) > 1 else None
+    tokens = answer.completion_tokens or len(times)
+    each = (times[-1] - times[0]) / (tokens - 1) if tokens > 1 and len(times) > 1 else None
     values = {name: getattr(answer, name) for name in Answer.__slots__}
     values["first_token_s"] = round(times[0], _DIGITS)
     values["per_token_s"] = round(each, _DIGITS) if each is not None else None
     return Answer(**values)
 
 
-def _json(text: str) -> Any:
-    """The JSON in `text`: NaN and infinities, which some servers write, as null, half characters replaced."""
+def _json(body: str) -> Any:
+    """The JSON in `body`: NaN and infinities, which some servers write, as null, half characters replaced."""
     try:
-        tree = json.loads(text, parse_constant=lambda _: None)
+        tree = _DECODER.decode(body)
     except (ValueError, RecursionError) as err:
         raise _BrokenError(f"the answer is no JSON: {_line(str(err))}") from err
-    return _mended(tree) if _HALF.search(text) else tree
+    return _mended(tree) if _HALF.search(body) else tree
 
 
 def _mended(tree: Any) -> Any:
@@ -260,18 +257,6 @@ def _mended(tree: Any) -> Any:
     if isinstance(tree, dict):
         return {_mended(name): _mended(value) for name, value in tree.items()}
     return [_mended(value) for value in tree] if isinstance(tree, list) else tree
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _all(values: object, holds: Callable[[object], bool]) -> bool:

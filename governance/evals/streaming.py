@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from governance.evals.shapes import count, listed, mapping, text
+
 
 class Merged:
     """One streamed answer. `times` are those of its pieces of text; `ended` says whether its end came."""
@@ -31,8 +33,8 @@ class Merged:
             self._add_response(at, tree)
             return
         self._tree |= {name: value for name, value in tree.items() if name != "choices" and value is not None}
-        for choice in tree.get("choices") or ():
-            if isinstance(choice, Mapping) and choice.get("index", 0) == 0:
+        for choice in listed(tree.get("choices")):
+            if isinstance(choice, dict) and choice.get("index", 0) == 0:
                 self._add_choice(at, choice)
 
     def _add_response(self, at: float, tree: dict[str, Any]) -> None:
@@ -40,22 +42,22 @@ class Merged:
         if kind == "response.output_text.delta":
             self.times.append(at)
         elif kind in ("response.completed", "response.incomplete", "response.failed"):
-            self._tree, self.ended = dict(_mapping(tree.get("response"))), True
+            self._tree, self.ended = dict(mapping(tree.get("response"))), True
 
     def _add_choice(self, at: float, choice: Mapping[str, Any]) -> None:
         delta = choice.get("delta")
-        said = _mapping(delta) if isinstance(delta, Mapping) else {"content": choice.get("text")}
+        said = delta if isinstance(delta, dict) else {"content": choice.get("text")}
         spoken = False
         for name in ("content", "reasoning_content", "reasoning"):
-            if isinstance(piece := said.get(name), str) and piece:
+            if piece := text(said.get(name)):
                 spoken = True
                 if name == "content":
                     self._pieces.append(piece)
                 else:
                     self._message[name] = self._message.get(name, "") + piece
-        for call in said.get("tool_calls") or ():
+        for call in listed(said.get("tool_calls")):
             spoken = True
-            self._add_call(_mapping(call))
+            self._add_call(mapping(call))
         if spoken:
             self.times.append(at)
         self._add_tokens(choice)
@@ -65,14 +67,16 @@ class Merged:
 
     def _add_call(self, call: Mapping[str, Any]) -> None:
         """A piece of the call of a tool: its arguments come bit by bit."""
-        kept = self._calls.setdefault(call.get("index", len(self._calls)), {"function": {"arguments": ""}})
+        index = count(call.get("index"))
+        index = len(self._calls) if index is None else index
+        kept = self._calls.setdefault(index, {"function": {"arguments": ""}})
         kept |= {name: value for name, value in call.items() if name not in ("index", "function")}
-        function = _mapping(call.get("function"))
+        function = mapping(call.get("function"))
         kept["function"] |= {name: value for name, value in function.items() if name != "arguments"}
-        kept["function"]["arguments"] += function.get("arguments") or ""
+        kept["function"]["arguments"] += text(function.get("arguments"))
 
     def _add_tokens(self, choice: Mapping[str, Any]) -> None:
-        told = _mapping(choice.get("logprobs"))
+        told = mapping(choice.get("logprobs"))
         for name, pieces in (
             ("content", told.get("content")),
             ("token_logprobs", told.get("token_logprobs")),
@@ -88,12 +92,12 @@ class Merged:
         return self._tree
 
     def _put_together(self) -> None:
-        text = "".join(self._pieces)
+        said = "".join(self._pieces)
         if self._api == "completions":
-            self._choice["text"] = text
+            self._choice["text"] = said
         else:
             calls = [self._calls[index] for index in sorted(self._calls)]
-            content = text if text or not calls else None
+            content = said if said or not calls else None
             self._choice["message"] = {
                 **self._message,
                 "content": content,
@@ -105,7 +109,3 @@ class Merged:
         if "token_ids" in self._lists:
             self._choice["token_ids"] = self._lists["token_ids"]
         self._tree["choices"] = [{"index": 0, **self._choice}]
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -27,7 +27,7 @@ def choice(**given: Json) -> dict[str, Json]:
 def stream(*events: Json, done: bool = True, every: float = 0.1) -> Reply:
     texts = [json.dumps(event) for event in events] + ["[DONE]"] * done
     told = tuple((every * (number + 1), text) for number, text in enumerate(texts))
-    return Reply(200, SSE, b"x", every * len(texts), every, told)
+    return Reply(200, SSE, b"x", every * len(texts), events=told)
 
 
 def delta(text: str | None = None, finish: str | None = None, **more: Json) -> dict[str, Json]:
@@ -140,7 +140,7 @@ BROKEN: dict[str, tuple[Reply, str]] = {
         stream(delta("fo"), {"error": {"message": "out of memory"}}),
         "out of memory",
     ),
-    "an event that is no JSON": (Reply(200, SSE, b"x", 1.0, 0.1, ((0.1, "{"),)), "no JSON"),
+    "an event that is no JSON": (Reply(200, SSE, b"x", 1.0, ((0.1, "{"),)), "no JSON"),
     "a body that is no JSON": (Reply(200, JSON, b"<html>", 1.0), "no JSON"),
     "a body that is a list": (plain([1]), "no JSON object"),
     "an error inside a 200": (plain({"error": "engine is dead"}), "engine is dead"),
