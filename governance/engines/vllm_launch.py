@@ -46,7 +46,6 @@ WORDS: Final = Vocabulary(
 # A tokenizer without a revision of its own is fetched at the model's.
 TOKENIZER: Final = "model.tokenizer.revision"
 REVISION: Final = "model.revision"
-_TRUE: Final = frozenset({"1", "true", "True"})
 
 
 def render(base: Tree, table: OptionTable | Unknown, *, host: str, port: int, weights: str | None) -> Launch:
@@ -236,7 +235,7 @@ def _read_variables(
     for name, value in sorted(environment.items()):
         by_option = known and "attention_backend" not in table.options
         if name == vllm_map.BATCH_INVARIANT:
-            put(base, "engine.options.batch_invariant", value in _TRUE)
+            put(base, "engine.options.batch_invariant", vllm_map.is_on(value))
         elif name == vllm_map.ATTENTION_VARIABLE and by_option:
             put(base, "engine.options.attention", value)
         elif (kind := classify(name)) == "secret":

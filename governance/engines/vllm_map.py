@@ -174,9 +174,15 @@ ROPE_PARTS: Final[dict[str, str]] = {
     "beta_slow": "beta_slow",
 }
 
-# Variables that are options by another name: key of the base tier, value that means true.
+# Variables that are options by another name.
 BATCH_INVARIANT: Final = "VLLM_BATCH_INVARIANT"
 ATTENTION_VARIABLE: Final = "VLLM_ATTENTION_BACKEND"
+
+
+def is_on(text: str) -> bool:
+    """Whether `text` switches `BATCH_INVARIANT` on (`envs.py`: `bool(int(...))`, or `true`)."""
+    return text in ("1", "true", "True")
+
 
 # Modules that start the server with `python -m`.
 MODULES: Final = frozenset(

@@ -180,17 +180,37 @@ def engine_values(base: Tree) -> dict[str, EffectiveValue]:
 
 
 def _by_variable(base: Tree, table: OptionTable) -> dict[str, EffectiveValue]:
-    """Values that a variable decides at this version."""
+    """Values that a variable decides at this version, where the config does not set the key itself."""
     found: dict[str, EffectiveValue] = {}
     variables = tables.defaults(NAME, table.version, "environment")
     known = variables if isinstance(variables, Mapping) else {}
     key = "engine.options.batch_invariant"
+    text = _variable(base, vllm_map.BATCH_INVARIANT)
     if look(base, key) is not ABSENT:
         found[key] = bound_values.declared(base, key)
+    elif text and vllm_map.BATCH_INVARIANT in known:
+        found[key] = _from_variable(key, vllm_map.BATCH_INVARIANT, text, vllm_map.is_on(text))
     elif vllm_map.BATCH_INVARIANT in known:
         found[key] = EffectiveValue(key, False, ABSENT, from_engine_default(NAME, table.version))
     key = "engine.options.attention"
+    text = _variable(base, vllm_map.ATTENTION_VARIABLE)
     if "attention_backend" not in table.options and look(base, key) in (ABSENT, "auto"):
         reason = vllm_map.DERIVED["attention_backend"][1]
         found[key] = EffectiveValue(key, Unknown(reason), look(base, key), FROM_GPU, note=reason)
+        if text:
+            found[key] = _from_variable(key, vllm_map.ATTENTION_VARIABLE, text, text)
     return found
+
+
+def _variable(base: Tree, name: str) -> str:
+    """What the config sets the variable `name` to; empty when it does not."""
+    variables = look(base, "environment.variables")
+    value = variables.get(name) if isinstance(variables, Mapping) else None
+    return "" if value is None else str(value)
+
+
+def _from_variable(key: str, name: str, text: str, value: Value) -> EffectiveValue:
+    if text.startswith("env:"):
+        reason = f"`{name}` is set where the server is deployed"
+        return EffectiveValue(key, Unknown(reason), provenance=from_unknown(reason))
+    return EffectiveValue(key, value, provenance=FROM_CONFIG, note=f"from environment.variables.{name}")

@@ -3,7 +3,7 @@
 - One function for every entry point: command, hook, Python.
 - Reading and schema come first; a refused config is not judged by rules, and its findings say why.
 - A rule that needs engine tables and was given none is not passed over: the check is undecided.
-- Nothing governed is undecided, not a pass.
+- Nothing governed, in the repository or among the paths that were named, is undecided, not a pass.
 - What lies beside the configs (eval suites) is judged by what is handed in: those modules are above this one.
 - No finding prints a secret: excerpts are cleaned.
 """
@@ -17,7 +17,7 @@ from governance.records import dataclass
 from governance.tiers.config import Repository, load_repository
 from governance.tiers.exemptions import exempt, subject
 from governance.tiers.judging import Judging
-from governance.tiers.naming import SERVICES_FILE
+from governance.tiers.naming import SERVICES_FILE, is_governed
 from governance.tiers.placing import clean
 from governance.tiers.rules.catalogue import RULES
 from governance.tiers.rules.model import EngineFacts
@@ -85,7 +85,24 @@ def check(
     more = beside.findings if beside is not None else ()
     findings = sort_findings((*repository.findings, *excused.findings, *excused.about, *more))
     findings = tuple(clean(finding) for finding in findings)
+    if not findings and beside is None and not repository.configs:
+        if repository.services_file is None:
+            where = f"the {source.label}"
+            return _nothing(source, where, f": no file below configs/, no {SERVICES_FILE}", "tierlock init")
+        if only is not None and not any(map(is_governed, only)):
+            return _nothing(source, "what is named", f": {', '.join(only[:3])}", "tierlock check")
     return _report(source, repository, findings, judging.unjudged, beside=beside)
+
+
+def _nothing(source: FileSource, where: str, why: str, remedy: str) -> Report:
+    said = f"nothing governed in {where}"
+    return Report(
+        "check",
+        checks=(Check("governed files", Outcome.UNDECIDED, said),),
+        summary=said + why,
+        next=remedy,
+        run={"source": source.label, "configs": 0, "rules": len(RULES)},
+    )
 
 
 def _report(
@@ -101,15 +118,6 @@ def _report(
         subject(finding) for finding in findings if not finding.exempted and finding.path != SERVICES_FILE
     }
     judged = len(configs | {name for name in concerned if name})
-    if not judged and repository.services_file is None and not findings and beside is None:
-        nothing = Check("governed files", Outcome.UNDECIDED, f"nothing governed in the {source.label}")
-        return Report(
-            "check",
-            checks=(nothing,),
-            summary=f"nothing governed in the {source.label}: no file below configs/, no {SERVICES_FILE}",
-            next="tierlock init",
-            run={"source": source.label, "configs": 0, "rules": len(RULES)},
-        )
     checks = [_family(prefix, name, findings, judged) for prefix, name in _FAMILIES.items()]
     checks += [beside.check] if beside is not None else []
     waiting = sorted(unjudged)

@@ -241,6 +241,31 @@ def test_a_variable_that_shapes_the_output_is_kept_a_secret_is_not() -> None:
     assert "not-a-real-password" not in repr(found)
 
 
+@pytest.mark.parametrize(
+    ("version", "key", "name", "text", "value"),
+    [
+        ("0.32.0", "engine.options.batch_invariant", "VLLM_BATCH_INVARIANT", "1", True),
+        ("0.32.0", "engine.options.batch_invariant", "VLLM_BATCH_INVARIANT", "0", False),
+        ("0.8.4", "engine.options.attention", "VLLM_ATTENTION_BACKEND", "FLASHINFER", "FLASHINFER"),
+    ],
+)
+def test_a_variable_that_is_an_option_decides_its_value(
+    version: str, key: str, name: str, text: str, value: Any
+) -> None:
+    def effective(said: str, **options: Any) -> Any:
+        return vllm.engine_values({**base(version, **options), "environment": {"variables": {name: said}}})[
+            key
+        ]
+
+    found = effective(text)
+    assert (found.value, found.note) == (value, f"from environment.variables.{name}")
+    elsewhere = effective(f"env:{name}").value
+    assert isinstance(elsewhere, Unknown)
+    assert "where the server is deployed" in elsewhere.reason
+    own = False if value is True else True if value is False else "FLASH_ATTN"
+    assert effective(text, **{key.rpartition(".")[2]: own}).value == own
+
+
 def test_the_attention_backend_was_a_variable_before_it_was_an_option() -> None:
     launch = vllm.render(base("0.8.4", attention="FLASH_ATTN"), host="h", port=1)
     assert launch.environment == {"VLLM_ATTENTION_BACKEND": "FLASH_ATTN"}

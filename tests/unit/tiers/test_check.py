@@ -34,8 +34,12 @@ def test_nothing_governed_is_undecided_and_not_a_pass() -> None:
 
 
 def test_paths_that_are_not_governed_are_undecided_too() -> None:
-    asked = check(MemoryTree({"README.md": b"x"}), today=TODAY, only=["README.md"], engine_facts=facts())
-    assert asked.outcome is Outcome.UNDECIDED
+    for tree in (MemoryTree({"README.md": b"x"}), repository()):
+        only = ["README.md", "tierlock.yaml.bak"]
+        asked = check(tree, today=TODAY, only=only, engine_facts=facts())
+        assert asked.outcome is Outcome.UNDECIDED
+        assert asked.exit_code is ExitCode.UNDECIDED
+    assert "README.md" in asked.summary
 
 
 def test_a_clean_repository_passes_and_says_what_was_judged() -> None:
