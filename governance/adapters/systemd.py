@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from governance.adapters import programs
+from governance.adapters.programs import Said
 from governance.errors import Unreachable
 
 _SYSTEM: Final = Path("/etc/systemd/system")
@@ -47,10 +48,10 @@ class Manager:
         return Path(home, "systemd", "user")
 
     def call(self, *args: str) -> bytes:
-        """What `systemctl` prints. Raises `Unreachable` with its last line when it fails."""
+        """What `systemctl` prints. Raises `Unreachable` with its reason when it fails."""
         said = programs.run([*self._words, "--no-ask-password", *args])
         if said.status != 0:
-            raise Unreachable(f"`{' '.join(self._words)} {args[0]}` failed: {said.last_line}")
+            raise Unreachable(f"`{' '.join(self._words)} {args[0]}` failed: {_reason(said)}")
         return said.out
 
     def show(self, unit: str) -> Shown:
@@ -74,6 +75,13 @@ class Manager:
     def command(self, *args: str) -> str:
         """A call as one line for a shell."""
         return " ".join([*self._words, *args])
+
+
+def _reason(said: Said) -> str:
+    """What `systemctl` complains of, without its advice to run `systemctl status`."""
+    lines = said.err.decode("utf-8", "replace").splitlines()
+    reasons = [line.strip() for line in lines if line.strip() and not line.startswith("See ")]
+    return reasons[-1] if reasons else said.last_line
 
 
 def is_root() -> bool:

@@ -102,16 +102,24 @@ def state_folder(place: Place, service: str) -> Path:
 
 
 def weights_of(service: Service, root: Path) -> Weights:
-    """Where the weights of `service` lie, by `deploy.weights`, the mounts of the image, or the hub cache."""
+    """Where the weights of `service` lie: `deploy.weights` or a `model.id` that is a path, seen through the
+    mounts of the image, else the hub cache.
+    """
     settings = settings_of(service)
     base = service.base.tree if service.base is not None else {}
-    given = settings.get("weights")
+    given = settings.get("weights", model_path(base))
     contained = driver_of(settings) in CONTAINED
     if not isinstance(given, str):
         return Weights(None, None) if contained else _cached(base)
     if not contained:
         return Weights(root / given, str(_first(root / given, base)))
     return _mounted(given, base, root) or Weights(None, str(_first(Path(given), base)))
+
+
+def model_path(base: Tree) -> str | None:
+    """`model.id` when it is a path: engines take one for a folder or a file, never for a name on a hub."""
+    model = look(base, "model.id")
+    return model if isinstance(model, str) and model.startswith(("/", "./", "../")) else None
 
 
 def _cached(base: Tree) -> Weights:

@@ -2,7 +2,8 @@
 
 - Expected are the files of the base config, and those that the release captured beside them (tokenizer,
   generation config): they shape answers as well.
-- Where they lie is what the deployment says (`deploy.weights`, a mount), else the hub cache of this host.
+- Where they lie is what the deployment says (`deploy.weights`, a mount) or a `model.id` that is a path, else
+  the hub cache of this host.
 - In the image: its digest stands for them. Fetched by the engine when it starts: the hub must still have the
   commit.
 - Missing or other bytes block, with each file named. What cannot be looked at from here is undecided.
@@ -16,7 +17,7 @@ from typing import Final
 
 from governance.engines.keys import look
 from governance.errors import TierlockError, Unreachable
-from governance.release.deploy.target import CONTAINED, Weights, weights_of
+from governance.release.deploy.target import CONTAINED, Weights, model_path, weights_of
 from governance.release.restorable.model import HERE, ON_HOST, Neighbours, Subject
 from governance.values import Unknown
 from governance.verdict import Check, Outcome
@@ -87,7 +88,7 @@ def _compared(found: Mapping[str, str | Unknown], expected: Mapping[str, str]) -
 
 def _elsewhere(subject: Subject, place: Weights, expected: Mapping[str, str], world: Neighbours) -> Check:
     model, revision = (str(look(subject.base, key)) for key in ("model.id", "model.revision"))
-    inside = place.told is not None or model.startswith("/")
+    inside = place.told is not None
     if subject.driver in CONTAINED and inside:
         return Check(NAME, Outcome.PASS, f"in the image at {place.told or model}: its digest stands for them")
     if subject.driver in ON_HOST and expected:
@@ -116,7 +117,7 @@ def _paths(host: Path, expected: Mapping[str, str], world: Neighbours) -> dict[s
 
 def _shown(host: Path, subject: Subject) -> str:
     """The place as the deployment writes it, else without what is above the hub cache."""
-    given = look(subject.deploy, "weights")
+    given = subject.deploy.get("weights", model_path(subject.base))
     return f"`{given}`" if isinstance(given, str) else f"`{host.name}` of the hub cache"
 
 

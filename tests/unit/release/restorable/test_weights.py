@@ -118,6 +118,22 @@ def test_weights_that_a_container_mounts_are_looked_at_on_the_host(root: Path) -
     assert judged(root, "container", weights=", weights: /m/qwen", base=mounted).outcome is Outcome.BLOCK
 
 
+def test_a_model_named_by_its_path_lies_there(root: Path) -> None:
+    """Not a name on a hub: a folder of the host, or of the image where no mount covers it."""
+    for place in (f"{root}/models/qwen", "./models/qwen"):
+        local = DECLARED.replace("Qwen/Qwen2.5-7B-Instruct", place)
+        assert local != DECLARED
+        assert judged(root, weights="", base=local) == Check(
+            "weights", Outcome.PASS, "3 files with the released digest"
+        )
+        inside = judged(root, "container", weights="", base=local)
+        assert inside.outcome is Outcome.PASS
+        assert f"in the image at {Path(place)}" in inside.detail
+    (root / "models/qwen/tokenizer.json").unlink()
+    told = judged(root, weights="", base=local)
+    assert (told.outcome, told.detail) == (Outcome.BLOCK, "tokenizer.json is not in `./models/qwen`")
+
+
 def test_weights_that_are_fetched_at_the_start_must_still_be_on_the_hub(root: Path) -> None:
     def gone(model: str, revision: str) -> Unknown:
         return Unknown(f"the hub has no `{revision}` of `{model}`")
