@@ -24,11 +24,12 @@ from governance.release.deploy.target import state_folder, target_of
 from governance.tiers.writer import dump
 from governance.values import Json, Tree
 from tests.support.command import PROGRAM, Ran, environment
-from tests.support.containers import ContainerTools, engine_image
+from tests.support.containers import COMPOSE, ContainerTools, engine_image
 from tests.support.deployed import SERVICE, files_of
 from tests.support.governed import place
 from tests.support.llama_server import BASE, SAMPLING, one_at_a_time
 from tests.support.repos import Repo, isolated, make_repo
+from tests.support.systemd_manager import user_manager
 
 BASE_FILE = "configs/base/smollm2.yaml"
 SAMPLING_FILE = "configs/sampling/factual.yaml"
@@ -129,10 +130,16 @@ def serving(llama_engine: DemoEngine, tmp_path: Path) -> Iterator[Serving]:
 
 @contextmanager
 def released_twice(
-    engine: DemoEngine, path: Path, deploy: Mapping[str, Json], *, good: Tree, drifted: Tree
+    engine: DemoEngine,
+    path: Path,
+    deploy: Mapping[str, Json],
+    *,
+    good: Tree,
+    drifted: Tree,
+    beside: Mapping[str, str] | None = None,
 ) -> Iterator[Serving]:
-    """A service whose `good` release is golden, and whose `drifted` one runs."""
-    files = files_of(deploy, base=good, url=f"http://127.0.0.1:{deploy['port']}/v1")
+    """A service whose `good` release is golden, and whose `drifted` one runs; `beside` are more files."""
+    files = {**(beside or {})} | files_of(deploy, base=good, url=f"http://127.0.0.1:{deploy['port']}/v1")
     files["tierlock.yaml"] = files["tierlock.yaml"].replace(
         "    deploy:", "    evals:\n      smoke: smoke\n    deploy:"
     )
@@ -218,6 +225,60 @@ def test_a_container_comes_back_by_digest_although_its_tag_has_moved(
         assert (refused.code, told.endswith("nothing was written")) == (1, True), refused.out
         assert refs[1].rpartition(":")[2][:12] in told
         serving.is_golden()
+
+
+@pytest.mark.parametrize("driver", ["compose", "kubernetes"])
+def test_a_project_and_a_pod_come_back_too(
+    driver: str, llama_engine: DemoEngine, containers: ContainerTools, tmp_path: Path
+) -> None:
+    """podman-compose and `podman kube play` start what the release says, under another file of the user."""
+    ref = containers.push(engine_image(llama_engine), "a", "team/llama")
+    deploy: dict[str, Json] = {
+        "driver": driver, "host": "127.0.0.1", "port": free_port(), "runtime": str(containers.podman),
+        "binary": "/bin/llama-server", "weights": f"/models/{llama_engine.weights.name}",
+    }  # fmt: skip
+    if driver == "compose":
+        if not COMPOSE.exists():
+            pytest.skip("podman-compose is not installed: run scripts/container_tools.sh")
+        runtime = f"{COMPOSE} --podman-path {containers.podman}"
+        deploy |= {"runtime": runtime, "service": "llm", "file": "compose.yaml"}
+    else:
+        deploy["arguments"] = ["--network", "host"]
+    good, drifted = ({**one, "image": {"ref": ref}} for one in (GOOD, DRIFTED))
+    own = f"services:\n  llm:\n    image: {ref}\n    network_mode: host\n"
+    path = tmp_path / "repo"
+    with released_twice(
+        llama_engine, path, deploy, good=good, drifted=drifted, beside={"compose.yaml": own}
+    ) as serving:
+        comes_back(serving)
+        assert (path / "compose.yaml").read_text() == own
+
+
+def test_a_unit_of_systemd_comes_back_too(
+    llama_engine: DemoEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy: dict[str, Json] = {
+        "driver": "systemd", "host": "127.0.0.1", "port": free_port(), "arguments": ["--user"],
+        "binary": str(llama_engine.binary), "weights": str(llama_engine.weights),
+    }  # fmt: skip
+    with (
+        user_manager(monkeypatch),
+        released_twice(llama_engine, tmp_path / "repo", deploy, good=GOOD, drifted=DRIFTED) as serving,
+    ):
+        comes_back(serving)
+
+
+def comes_back(serving: Serving) -> None:
+    """The drifted release runs; after one command golden does, and the drifted one is held."""
+    before = serving.driver.running(serving.target("v2"))
+    assert "kv_cache" in serving.run("diff", f"{SERVICE}@v1", f"{SERVICE}@live").out
+    done = serving.good("rollback", SERVICE, "--reason", "the cache was quantised")
+    assert "PASS  rolled back: summarizer runs golden v1" in done.out
+    serving.is_golden()
+    after = serving.driver.running(serving.target("v1"))
+    assert isinstance(before, tuple)
+    assert isinstance(after, tuple)
+    assert [one.fingerprint for one in before] != [one.fingerprint for one in after]
 
 
 def kill_at(serving: Serving, stage: str) -> bool:
