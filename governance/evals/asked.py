@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from governance.engines.observe import Observation
     from governance.tiers.config import Service
 
-# vLLM lists the packages of its host when first asked what it uses.
+# vLLM lists the packages of its host when first asked what it uses: 5 s are too few on a busy one.
 LOOK_SECONDS: Final = 30.0
 
 

@@ -39,7 +39,8 @@ def endpoint_of(service: Service, environ: Mapping[str, str], *, url: str = "") 
     address = url or (told if isinstance(told, str) else "")
     if not address:
         raise Usage(
-            f"service `{service.name}` names no endpoint", hint="give --url, or add `endpoint: {url: …}`"
+            f"service `{service.name}` names no endpoint",
+            hint="add `endpoint: {url: …}` to tierlock.yaml, or name another address",
         )
     given = look(service.tree, "endpoint.headers")
     pairs = given.items() if isinstance(given, Mapping) else ()

@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from governance.engines.observe import Observation
+    from governance.evals.endpoint import Endpoint
     from governance.fingerprint.record import Capture
     from governance.release.record import Record
 
 WORK_TREE: Final = ("worktree", "work-tree")
 INDEX: Final = ("index", "staged")
 LIVE: Final = "live"
-# vLLM lists the packages of its host when first asked what it uses: 5 s are too few on a busy one.
-LIVE_SECONDS: Final = 30.0
 _LISTS: Final = ("requirements", "freeze", "pylock", "uv.lock")
 
 
@@ -168,7 +167,9 @@ def parse_side(text: str, place: Place) -> Side:
     release), `service@revision`, `service@live` (its own endpoint); `revision:path`; an http(s) address.
     """
     if text.startswith(("http://", "https://")):
-        return _endpoint(text, text, place)
+        from governance.evals.endpoint import Endpoint
+
+        return _endpoint(Endpoint(text), place)
     readings: dict[str, Side | TierlockError] = {}
     if (file := _file(text, place)) is not None:
         readings[f"the file ./{text.removeprefix('./')}"] = file
@@ -306,10 +307,20 @@ def _live(name: str, place: Place) -> Side | TierlockError:
     tree = state.bindings().get(name)
     if tree is None:
         return no_service(name, state)
-    endpoint = tree.get("endpoint")
-    if not isinstance(endpoint, Mapping) or not isinstance(url := endpoint.get("url"), str):
-        return Usage(f"service `{name}` names no endpoint", hint="add `endpoint: {url: …}` to tierlock.yaml")
-    return _endpoint(url, url, place)
+    from governance.evals.endpoint import endpoint_of
+    from governance.tiers.config import Service
+
+    try:
+        endpoint = endpoint_of(Service(name, None, None, None, tree), os.environ)
+    except TierlockError as err:
+        return err
+    return _endpoint(endpoint, place)
+
+
+def _endpoint(endpoint: Endpoint, place: Place) -> EndpointSide:
+    from governance.evals.asked import look_at
+
+    return EndpointSide(endpoint.url, endpoint.url, look_at(endpoint), place.hash_file)
 
 
 def no_service(name: str, state: State) -> Usage:
@@ -337,17 +348,6 @@ def _file_at(text: str, place: Place) -> Side | TierlockError:
         )
     except TierlockError as err:
         return err
-
-
-def _endpoint(label: str, url: str, place: Place) -> EndpointSide:
-    def look(engine: str, version: str) -> Observation:
-        from governance.adapters.http import Client
-        from governance.engines.observe import observe, process_behind
-
-        with Client(url, timeout=LIVE_SECONDS) as client:
-            return observe(engine, version, url, http=client, process=process_behind(url))
-
-    return EndpointSide(label, url, look, place.hash_file)
 
 
 def _nothing(text: str, place: Place) -> TierlockError:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from governance.errors import IncompleteHistory, Unreadable, Usage
+from governance.errors import IncompleteHistory, Unreachable, Unreadable, Usage
 from governance.release.sides import CaptureSide, EndpointSide, FileSide, Place, StateSide, parse_side
 from tests.support.governed import FILES, governed, place, release
 from tests.support.repos import Repo, isolated
@@ -98,6 +100,35 @@ def test_a_service_names_its_own_endpoint(repo: Repo) -> None:
     side = parse_side("summarizer@live", place(repo))
     assert isinstance(side, EndpointSide)
     assert side.url == "http://h:1/v1"
+
+
+def test_a_service_is_asked_with_its_own_key(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Like every other request of the service: a server behind a key answers nobody without it."""
+    asked: list[str] = []
+
+    class Guarded(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.headers.get("Authorization", ""))
+            self.send_response(401)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with HTTPServer(("127.0.0.1", 0), Guarded) as server:
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        endpoint = f'{{url: "http://127.0.0.1:{server.server_port}/v1", api_key: "env:KEY_OF_THIS_TEST"}}'
+        bound = FILES["tierlock.yaml"].replace("summarize}", f"summarize, endpoint: {endpoint}}}")
+        repo.write({"tierlock.yaml": bound})
+        with pytest.raises(Unreadable, match="KEY_OF_THIS_TEST"):
+            parse_side("summarizer@live", place(repo))
+        monkeypatch.setenv("KEY_OF_THIS_TEST", "s3cret-value")
+        side = parse_side("summarizer@live", place(repo))
+        assert isinstance(side, EndpointSide)
+        with pytest.raises(Unreachable):
+            side.look("", "")
+        server.shutdown()
+    assert set(asked) == {"Bearer s3cret-value"}
 
 
 def test_a_word_with_two_readings_is_refused_with_both(repo: Repo) -> None:
