@@ -5,11 +5,11 @@ Exit codes: 0 written, or not stale · 1 stale under `--check` · 2 usage.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 
-PAGE = Path("docs/reference/fields.md")
+from generated import run
+
+PAGE = "docs/reference/fields.md"
 TITLES = {
     "base": ("base", "`configs/base/<name>.yaml`: model, precision, engine, launch, image, hardware."),
     "sampling": ("sampling", "`configs/sampling/<name>.yaml`: how tokens are drawn."),
@@ -34,20 +34,7 @@ Every key a tier file and `tierlock.yaml` can have. Files are closed: any other 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page is stale")
-    options = parser.parse_args(arguments)
-    root = Path(__file__).resolve().parents[1]
-    sys.path.insert(0, str(root))
-    text = page()
-    path = root / PAGE
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{'stale' if options.check else 'written'}  {PAGE}")
-    if not options.check:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return 1 if options.check else 0
+    return run(lambda: {PAGE: page().encode()}, __doc__, arguments)
 
 
 def page() -> str:

@@ -5,7 +5,6 @@ Exit codes: 0 written, or not stale · 1 stale under `--check` · 2 usage.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -13,11 +12,12 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from generated import ROOT, run
+
 if TYPE_CHECKING:
     from governance.tiers.rules.model import Rule
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = Path("docs/reference/rules.md")
+PAGE = "docs/reference/rules.md"
 EXAMPLES = Path("tests/examples")
 TODAY = date(2026, 11, 20)
 FAMILIES = {
@@ -43,19 +43,7 @@ rules find milder or graver cases of their kind; the text says which.
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page is stale")
-    options = parser.parse_args(arguments)
-    sys.path.insert(0, str(ROOT))
-    text = page()
-    path = ROOT / PAGE
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{'stale' if options.check else 'written'}  {PAGE}")
-    if not options.check:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return 1 if options.check else 0
+    return run(lambda: {PAGE: page().encode()}, __doc__, arguments)
 
 
 def page() -> str:
@@ -163,4 +151,4 @@ def finding(code: str) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

@@ -7,15 +7,14 @@ codes: 0 written, or not stale · 1 stale under `--check` · 2 usage.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = Path("docs/reference/fingerprint-vectors.json")
+from generated import run
+
+PAGE = "docs/reference/fingerprint-vectors.json"
 
 CONFIGS: list[dict[str, Any]] = [
     {
@@ -185,22 +184,14 @@ def _observed() -> dict[str, Mapping[str, Any]]:
     return {name: value for name, value in found.items() if not isinstance(value, Unknown)}
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Write the file, or say under `--check` whether it is stale."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the file is stale")
-    given = parser.parse_args(argv)
-    sys.path.insert(0, str(ROOT))
-    text = json.dumps(vectors(), indent=2, ensure_ascii=False) + "\n"
-    page = ROOT / PAGE
-    if given.check:
-        stale = not page.is_file() or page.read_text("utf-8") != text
-        if stale:
-            print(f"{PAGE} is stale: python scripts/generate_vectors.py", file=sys.stderr)
-        return int(stale)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(text, "utf-8")
-    return 0
+    return run(lambda: {PAGE: text().encode()}, __doc__, arguments)
+
+
+def text() -> str:
+    """The whole file."""
+    return json.dumps(vectors(), indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,22 @@ def codes_in_use() -> set[str]:
 def test_what_is_generated_is_what_the_code_generates_now(script: Path) -> None:
     done = subprocess.run([sys.executable, script, "--check"], cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
+
+
+def test_a_generator_names_what_is_stale_and_writes_it(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "governance").symlink_to(ROOT / "governance")
+    script, page = tmp_path / "scripts/generate_scorer_docs.py", tmp_path / "docs/reference/scorers.md"
+
+    def run(*args: str) -> tuple[int, str]:
+        done = subprocess.run([sys.executable, script, *args], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    assert run("--check") == (1, "stale  docs/reference/scorers.md\n")
+    assert not page.exists()
+    assert run() == (0, "written  docs/reference/scorers.md\n")
+    assert page.read_text() == (ROOT / "docs/reference/scorers.md").read_text()
+    assert run("--check") == (0, "")
 
 
 def test_there_are_generators_to_hold() -> None:

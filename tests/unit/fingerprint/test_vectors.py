@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,6 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 VECTORS: dict[str, Any] = json.loads((ROOT / "docs/reference/fingerprint-vectors.json").read_text("utf-8"))
-
-
-def test_the_vectors_are_current() -> None:
-    done = subprocess.run([sys.executable, "scripts/generate_vectors.py", "--check"], cwd=ROOT, check=False)
-    assert done.returncode == 0
 
 
 def canonical(value: Any) -> str:
