@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from governance.engines.keys import finite
-from governance.engines.model import Option, OptionTable
+from governance.engines.model import UNKNOWN_OPTION, Option, OptionTable
 from governance.records import dataclass, field
 from governance.values import Json
+from governance.verdict import Finding, Severity
 
 _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
 _SUFFIXES: Final = {
@@ -38,6 +39,18 @@ class Line:
     words: tuple[str, ...]
     unknown: tuple[str, ...]
     problems: tuple[str, ...]
+
+    def findings(self, whose: str) -> Iterator[Finding]:
+        """What is wrong with it; `whose` says which engine's options were looked through."""
+        for flag in self.unknown:
+            yield Finding(
+                UNKNOWN_OPTION,
+                f"`{flag}` is no option of {whose}",
+                severity=Severity.WARNING,
+                hint="check the spelling: the server refuses an unknown option",
+            )
+        for problem in self.problems:
+            yield Finding(UNKNOWN_OPTION, problem, severity=Severity.WARNING)
 
 
 @dataclass(slots=True)

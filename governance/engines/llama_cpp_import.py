@@ -31,11 +31,10 @@ from governance.engines.llama_cpp_settings import (
     per_sequence,
     plain,
 )
-from governance.engines.model import Imported, Open, OptionTable
+from governance.engines.model import UNKNOWN_OPTION, Imported, Open, OptionTable
 from governance.values import ABSENT, Effect, Json, Tree, Unknown
 from governance.verdict import Finding, Severity
 
-UNKNOWN_OPTION: Final = "TL290"
 # What a launch that says nothing leaves to the machine or the build, and what to write down instead.
 _LEFT_OPEN: Final[dict[str, tuple[str, str]]] = {
     "engine.options.max_model_len": (

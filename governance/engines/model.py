@@ -16,6 +16,7 @@ from governance.records import dataclass, field
 from governance.values import ABSENT, Absent, Effect, Json, Tree, Unknown, Value
 from governance.verdict import EffectiveValue, Finding
 
+UNKNOWN_OPTION: Final = "TL290"
 FROM_CONFIG: Final = "config"
 FROM_GENERATION_CONFIG: Final = "generation_config.json of the model"
 FROM_GPU: Final = "depends on the GPU"

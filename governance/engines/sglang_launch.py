@@ -12,16 +12,14 @@ from typing import Final
 
 from governance.engines import sglang_map
 from governance.engines.argparse_launch import adapter_arguments, arguments, extras_of, keys_of, options_of
-from governance.engines.argparse_line import Line, Spellings, read
+from governance.engines.argparse_line import Spellings, read
 from governance.engines.keys import look, put
 from governance.engines.model import Imported, Launch, Open, OptionTable
 from governance.engines.sglang_map import NAME, WORDS
 from governance.errors import Usage
 from governance.tiers.rules.variables import classify
 from governance.values import ABSENT, Effect, Json, Tree, Unknown
-from governance.verdict import Finding, Severity
 
-UNKNOWN_OPTION: Final = "TL290"
 MODULES: Final = frozenset({"sglang.launch_server", "sglang.srt.entrypoints.http_server"})
 CHUNKED: Final = "engine.options.chunked_prefill"
 CHUNK: Final = "engine.options.chunk_size"
@@ -71,7 +69,13 @@ def parse(
         put(base, "engine.extra", extra)
     template = values.get("chat_template")
     prompts: dict[str, Json] = {"chat_template": {"file": template}} if isinstance(template, str) else {}
-    return Imported(base, {}, prompts, _left_open(base, values), tuple(_findings(line, table)))
+    return Imported(
+        base,
+        {},
+        prompts,
+        _left_open(base, values),
+        tuple(line.findings(f"any SGLang version up to {table.version}")),
+    )
 
 
 def _own_arguments(argv: Sequence[str]) -> Iterator[str]:
@@ -126,15 +130,3 @@ def _left_open(base: Tree, values: Mapping[str, Json]) -> tuple[Open, ...]:
             Open("base: engine", reason, Effect.OUTPUT, "import the launch together with that file")
         )
     return tuple(opened)
-
-
-def _findings(line: Line, table: OptionTable) -> Iterator[Finding]:
-    for flag in line.unknown:
-        yield Finding(
-            UNKNOWN_OPTION,
-            f"`{flag}` is no option of any SGLang version up to {table.version}",
-            severity=Severity.WARNING,
-            hint="check the spelling: the server refuses an unknown option",
-        )
-    for problem in line.problems:
-        yield Finding(UNKNOWN_OPTION, problem, severity=Severity.WARNING)

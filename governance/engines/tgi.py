@@ -23,6 +23,7 @@ from governance.engines.bindings import UNLESS_AUTO, UNLESS_NONE, Binding, Codec
 from governance.engines.keys import look, put
 from governance.engines.model import (
     FROM_CONFIG,
+    UNKNOWN_OPTION,
     Get,
     Imported,
     Launch,
@@ -40,7 +41,6 @@ from governance.verdict import EffectiveValue, Finding, Severity
 NAME: Final = "tgi"
 PROGRAMS: Final = ("text-generation-launcher",)
 PROGRAM: Final = PROGRAMS[0]
-UNKNOWN_OPTION: Final = "TL290"
 _O: Final = "engine.options."
 
 

@@ -39,12 +39,11 @@ from governance.engines.model import (
 )
 from governance.errors import Usage
 from governance.values import ABSENT, Absent, Json, Tree, Unknown
-from governance.verdict import EffectiveValue, Finding, Severity
+from governance.verdict import EffectiveValue
 
 NAME: Final = "transformers"
 PROGRAMS: Final = ("transformers", "transformers-cli")
 GENERATION_FILE: Final = "generation_config.json"
-UNKNOWN_OPTION: Final = "TL290"
 _O: Final = "engine.options."
 
 WORDS: Final = Vocabulary(
@@ -206,12 +205,7 @@ def parse(
     prompts: dict[str, Json] = {}
     if isinstance(kwargs := line.values.get("chat_template_kwargs"), Mapping):
         prompts["chat_template_kwargs"] = kwargs
-    findings = [
-        Finding(UNKNOWN_OPTION, f"`{flag}` is no option of transformers serve", Severity.WARNING)
-        for flag in line.unknown
-    ]
-    findings += [Finding(UNKNOWN_OPTION, text, Severity.WARNING) for text in line.problems]
-    return Imported(base, {}, prompts, _open(base), tuple(findings))
+    return Imported(base, {}, prompts, _open(base), tuple(line.findings("transformers serve")))
 
 
 def observable(version: str) -> frozenset[str]:  # noqa: ARG001 - it has never shown any

@@ -26,14 +26,13 @@ from governance.engines.argparse_launch import (
 )
 from governance.engines.argparse_line import Line, Spellings, read
 from governance.engines.keys import look, put
-from governance.engines.model import Imported, Launch, Open, OptionTable
+from governance.engines.model import UNKNOWN_OPTION, Imported, Launch, Open, OptionTable
 from governance.errors import Usage
 from governance.tiers.rules.variables import classify
 from governance.values import ABSENT, Effect, Json, Tree, Unknown
 from governance.verdict import Finding, Severity
 
 NAME: Final = "vllm"
-UNKNOWN_OPTION: Final = "TL290"
 WORDS: Final = Vocabulary(
     NAME,
     vllm_map.BINDINGS,
@@ -266,15 +265,7 @@ def _left_open(base: Tree, values: Mapping[str, Json]) -> tuple[Open, ...]:
 
 
 def _findings(line: Line, table: OptionTable) -> Iterator[Finding]:
-    for flag in line.unknown:
-        yield Finding(
-            UNKNOWN_OPTION,
-            f"`{flag}` is no option of any vLLM version up to {table.version}",
-            severity=Severity.WARNING,
-            hint="check the spelling: the server refuses an unknown option",
-        )
-    for problem in line.problems:
-        yield Finding(UNKNOWN_OPTION, problem, severity=Severity.WARNING)
+    yield from line.findings(f"any vLLM version up to {table.version}")
     if len(line.words) > 1 and "model" not in line.values:
         yield Finding(
             UNKNOWN_OPTION,
