@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # pathlib costs the hook 4 ms to import
     from pathlib import Path
 
 MAX_BYTES = 64 * 1024 * 1024
-_CHUNK = 32 * 1024  # one read for nearly every config; a larger buffer costs more to allocate than to fill
+_CHUNK = 1 << 20  # a buffer costs more to allocate than to fill: it is no larger than the file
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -275,11 +275,11 @@ def _kind(mode: int) -> Kind:
 
 
 def _read_all(handle: int, name: str, size: int, limit: int) -> bytes:
-    first = os.read(handle, _CHUNK)
-    if len(first) == size < _CHUNK:
+    first = os.read(handle, min(size, _CHUNK) + 1)
+    if len(first) == size:
         return first
     parts, total = [first], len(first)
-    while piece := os.read(handle, 1 << 20):
+    while piece := os.read(handle, _CHUNK):
         parts.append(piece)
         total += len(piece)
         if total > limit:

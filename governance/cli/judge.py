@@ -39,9 +39,14 @@ PUSHED = ("PRE_COMMIT_TO_REF", "PRE_COMMIT_LOCAL_BRANCH")
 
 def hook() -> int:
     """The exit code of `tierlock check --staged`, its report shown."""
+    return shown(staged=True)
+
+
+def shown(*, staged: bool = False, cached: bool = True) -> int:
+    """The exit code of `judge`, its report shown."""
     from governance.cli.output import Finished, Output, deliver
 
-    report = judge(staged=True)
+    report = judge(staged=staged, cached=cached)
     deliver(Finished(report, Output()))
     return int(report.exit_code)
 

@@ -5,6 +5,7 @@
 - The door opens only when git says that something is staged and that none of it is governed. Nothing
   staged (CI, an amended message), a ref that pre-commit names, an error of git, any other argument: on to
   the full command, which looks for itself. The hook never passes by not looking.
+- `tierlock check` of a whole work tree has no arguments to take apart either, and goes on without click.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ HOOKS = {
 }
 """The command lines that run on every commit, and the module whose `hook` answers where more is to do."""
 
+CHECKS = {("check",): True, ("check", "--no-cache"): False}
+"""The check of a whole work tree, and whether it may remember: it does without click as well."""
+
 _ROOTS = {"configs", "evals", ".tierlock"}
 _SERVICES = "tierlock.yaml"
 _ASKED_FOR_A_REF = (
@@ -37,10 +41,15 @@ _ASKED_FOR_A_REF = (
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of `tierlock` called with `argv` (default: the process's own arguments)."""
     args = sys.argv[1:] if argv is None else list(argv)
+    line = tuple(args)
     try:
-        module = HOOKS.get(tuple(args))
-        code = _command(args) if module is None else _hook(module)
-        if argv is None and (module is not None or args[:1] == ["check"]):
+        if line in HOOKS:
+            code = _hook(HOOKS[line])
+        elif line in CHECKS:
+            code = _check(cached=CHECKS[line])
+        else:
+            code = _command(args)
+        if argv is None and (line in HOOKS or args[:1] == ["check"]):
             _leave(code)
     except KeyboardInterrupt:  # while modules were still being imported
         sys.stderr.write("tierlock: interrupted\n")
@@ -69,6 +78,17 @@ def _hook(module: str) -> int:
     from governance.cli.main import guarded
 
     return guarded(lambda: import_module(module).hook())
+
+
+def _check(*, cached: bool) -> int:
+    from governance.cli.main import guarded
+
+    def checked() -> int:
+        from governance.cli.judge import shown
+
+        return shown(cached=cached)
+
+    return guarded(checked)
 
 
 def _say(line: str) -> None:

@@ -44,6 +44,8 @@ _NO_KEYS: Final = _WORDS.keys() - PLAIN_KEYS
 _KEY = r"[A-Za-z_][A-Za-z0-9_./+@-]{0,999}"  # YAML has no key of more than 1024 characters on one line
 _QUOTED_KEY = r'"([A-Za-z0-9_./+@ -]{0,999})"'
 _key_line = re.compile(rf"( *)(- )?(?:({_KEY})|{_QUOTED_KEY}):(?: +(.*))?").fullmatch
+# a token's number and its bias, a file's name and its size: many in one file, none twice
+_counted_line = re.compile(rf"( *){_QUOTED_KEY}: (-?(?:0|[1-9][0-9]{{0,14}}))(\.[0-9]{{1,17}})?").fullmatch
 _item_line = re.compile(r"( *)- ([^ ].*)").fullmatch
 _blank_line = re.compile(r" *(?:#.*)?").fullmatch
 _number = re.compile(r"(-?(?:0|[1-9][0-9]{0,14}))(\.[0-9]{1,17})?").fullmatch
@@ -69,7 +71,7 @@ _flow_rest = re.compile(r" *| +#.*").fullmatch
 _ESCAPED: Final = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "/": "/", "r": "\r"}
 _NUMBER_START: Final = "-0123456789"
 _NOTHING: Final[_Line] = (_BLANK, 0, "", None)
-_remembered: dict[str, _Line] = {}
+_remembered: dict[str, _Line] = {"": _NOTHING}
 
 
 def parse(text: str) -> dict[str, Json] | None:
@@ -85,6 +87,7 @@ def parse(text: str) -> dict[str, Json] | None:
 def forget() -> None:
     """Empty the memory of lines; what is read afterwards is read as by a new process."""
     _remembered.clear()
+    _remembered[""] = _NOTHING
 
 
 def _parse(lines: list[str]) -> dict[str, Json]:
@@ -96,17 +99,23 @@ def _parse(lines: list[str]) -> dict[str, Json]:
     indent = 0
     stack: list[tuple[int, Any]] = []
     waiting: str | None = None  # the key whose value may follow on the next lines
-    started = False
+    started = False  # by `---`
     skip = 0
     for number, line in enumerate(lines):
         if number < skip:
             continue
         kind, at, key, value = recall(line) or _learn(line)
+        if kind == _SCALAR and at == indent and is_mapping:  # most lines
+            if key in box:
+                raise _Unsure
+            box[key] = value
+            waiting = None
+            continue
         if kind == _BLANK:
             continue
         if kind >= _ITEM:
             if kind == _START:
-                if started:
+                if started or root:
                     raise _Unsure
                 started = True
                 continue
@@ -167,7 +176,6 @@ def _parse(lines: list[str]) -> dict[str, Json]:
             box[key] = value.copy()
         else:
             box[key], skip = _block_text(lines, number + 1, indent, value)
-        started = True
     if not root:
         raise _Unsure
     return root
@@ -175,6 +183,9 @@ def _parse(lines: list[str]) -> dict[str, Json]:
 
 def _learn(line: str) -> _Line:
     """What `line` means; remembered, if it is likely to come again."""
+    if found := _counted_line(line):
+        spaces, key, digits, fraction = found.groups()
+        return (_SCALAR, len(spaces), key, float(digits + fraction) if fraction else int(digits))
     if not line.isprintable():
         raise _Unsure
     found = _key_line(line)

@@ -99,10 +99,9 @@ _ON: Final = frozenset({"true", "1", "on", "yes", "flash", "enabled"})
 _OFF: Final = frozenset({"false", "0", "off", "no", "none", "eager", "disabled"})
 
 
-def _variables(context: Context) -> Iterator[tuple[str, str]]:
-    for name, value in section(context.tree, *(str(step) for step in _VARIABLES)).items():
-        if isinstance(value, str):
-            yield name, value
+def _variables(context: Context) -> list[tuple[str, str]]:
+    found = section(context.tree, "environment", "variables")
+    return [(name, value) for name, value in found.items() if isinstance(value, str)]
 
 
 def _changes_kernels(context: Context) -> Iterator[Hit]:
