@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from governance.engines.keys import look
@@ -18,6 +17,7 @@ from governance.engines.model import FROM_CONFIG, FROM_GENERATION_CONFIG
 from governance.engines.resolve import engine_of, pinned, reason_of, server_values
 from governance.engines.services import effective, generation_config
 from governance.errors import TierlockError
+from governance.records import dataclass, field
 from governance.tiers.config import Config, Service
 from governance.tiers.treediff import tree_changes
 from governance.values import Effect, Tree, Unknown, Value

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
+from governance.records import dataclass, field, replace
 from governance.values import Effect, Json
 from governance.verdict import Change, Check, Finding, LayerState, Outcome, Report, sort_findings
 

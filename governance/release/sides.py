@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from governance.adapters.files import WorkTree, read_file
 from governance.adapters.git import Git, IndexTree, RevisionTree, find_root
 from governance.errors import IncompleteHistory, TierlockError, Unreadable, Usage
 from governance.fingerprint.states import State
+from governance.records import dataclass
 from governance.values import Unknown
 
 if TYPE_CHECKING:

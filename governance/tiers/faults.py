@@ -16,7 +16,7 @@ from governance.verdict import Finding, Severity
 EXCERPT_WIDTH: Final = 160
 MAX_FAULTS: Final = 20
 
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
+_UNPRINTABLE = r"[^\x20-\x7e]"  # compiled when there is a fault to show
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def harmless(text: str) -> str:
     """`text` with every character that a terminal would not show replaced by one visible sign, width kept."""
     if text.isprintable():
         return text
-    return _UNPRINTABLE.sub(lambda m: m[0] if m[0].isprintable() else "\ufffd", text)
+    return re.sub(_UNPRINTABLE, lambda m: m[0] if m[0].isprintable() else "\ufffd", text)
 
 
 def token(text: str, limit: int = 40) -> str:
