@@ -10,6 +10,7 @@ from governance.adapters import ports
 from governance.adapters.processes import Program
 from governance.errors import MissingTool, Unreadable, Usage
 from governance.release.deploy.model import Target
+from governance.release.deploy.target import model_path
 from governance.values import Unknown
 
 
@@ -30,13 +31,18 @@ def program_of(target: Target) -> str:
 
 
 def need_weights(target: Target) -> None:
-    """Return when there is something where `deploy.weights` points. Raises `Unreadable`."""
-    weights = target.settings.get("weights")
-    if isinstance(weights, str) and not (target.root / weights).exists():
+    """Return when there is something where `deploy.weights`, or a `model.id` that is a path, points.
+
+    Raises `Unreadable`.
+    """
+    said = target.settings.get("weights")
+    key = "deploy.weights" if isinstance(said, str) else "model.id"
+    weights = said if isinstance(said, str) else model_path(target.base)
+    if weights is not None and not (target.root / weights).exists():
         raise Unreadable(
             f"there are no weights at `{weights}`",
-            where="deploy.weights",
-            hint="put them there, or correct `deploy.weights` in tierlock.yaml",
+            where=key,
+            hint=f"put them there, or correct `{key}`",
         )
 
 

@@ -88,9 +88,8 @@ def _compared(found: Mapping[str, str | Unknown], expected: Mapping[str, str]) -
 
 def _elsewhere(subject: Subject, place: Weights, expected: Mapping[str, str], world: Neighbours) -> Check:
     model, revision = (str(look(subject.base, key)) for key in ("model.id", "model.revision"))
-    inside = place.told is not None
-    if subject.driver in CONTAINED and inside:
-        return Check(NAME, Outcome.PASS, f"in the image at {place.told or model}: its digest stands for them")
+    if subject.driver in CONTAINED and place.told is not None:
+        return Check(NAME, Outcome.PASS, f"in the image at {place.told}: its digest stands for them")
     if subject.driver in ON_HOST and expected:
         told = f"{_listed(list(expected))} not on this host: `{model}` is not in the hub cache"
         return Check(NAME, Outcome.BLOCK, f"{told}, and deploy.weights says no place")
