@@ -73,8 +73,12 @@ class DigestCache:
         import sqlite3
 
         database = sqlite3.connect(path, timeout=2.0, isolation_level=None)
-        database.execute("PRAGMA synchronous = OFF")
-        database.execute(_CREATE)
+        try:
+            database.execute("PRAGMA synchronous = OFF")
+            database.execute(_CREATE)
+        except sqlite3.Error:
+            database.close()
+            raise
         return database
 
     def get(self, state: Stat, algorithm: str) -> str | None:
