@@ -170,8 +170,8 @@ class _Exchange:
             self._events += [(at, data) for data in events.feed(chunk)]
 
     async def _read_plain(self, response: aiohttp.ClientResponse) -> None:
-        while self._trouble is None and not response.content.at_eof():
-            self._take(await response.content.readany())
+        while self._trouble is None and (chunk := await response.content.readany()):
+            self._take(chunk)
 
     def _take(self, chunk: bytes) -> None:
         self._parts.append(chunk)
