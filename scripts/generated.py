@@ -1,7 +1,7 @@
 """Files that the code generates: written where they are stale; with `--check`, only named.
 
 What the scripts `generate_*.py` share. Exit codes: 0 written, or nothing stale · 1 stale files under
-`--check` · 2 usage.
+`--check` · 2 usage · 3 nothing is generated.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ def run(files: Callable[[], Mapping[str, bytes]], about: str | None, arguments: 
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
     check = parser.parse_args(arguments).check
+    wanted = files()
+    if not wanted:
+        print("nothing is generated")
+        return 3
     stale = 0
-    for name, data in files().items():
+    for name, data in wanted.items():
         path = ROOT / name
         if path.is_file() and path.read_bytes() == data:
             continue
